@@ -1,0 +1,64 @@
+# Needs Python >= 3.11 with pip, and make. Everything else is installed into .venv.
+
+PYTHON ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PARTS := framework builtin_plugins builtin_actions $(patsubst %/pyproject.toml,%,$(sort $(wildcard contrib/*/pyproject.toml)))
+DEMO := docs/examples/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format unit scenarios docs bench wheels clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@echo "variables: PYTHON=$(PYTHON) (the interpreter of $(VENV)), WORKERS=$(WORKERS) (pytest processes)"
+
+setup: $(STAMP) ## make .venv with the tools and all parts, editable
+
+$(STAMP): requirements-dev.txt $(PARTS:%=%/pyproject.toml)
+	@command -v "$(PYTHON)" >/dev/null || { echo "error: no '$(PYTHON)' here; name a Python >= 3.11: make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Pumice needs Python >= 3.11 but '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1); name another: make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(BIN)/python" -c 'import pip' 2>/dev/null || { echo "making $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
+	@echo "installing the tools and the parts into $(VENV)"
+	@$(PIP) install --quiet -r requirements-dev.txt
+	@$(PIP) install --quiet --no-build-isolation $(PARTS:%=-e ./%)
+	@touch $@
+
+demo: $(STAMP) ## schedule the example cluster for three cycles
+	$(BIN)/pumice run $(DEMO) --cycles 3 -c $(DEMO)/policy.toml
+
+test: lint unit scenarios docs ## everything that must pass
+
+lint: $(STAMP) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## rewrite the code as ruff wants it
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+unit: $(STAMP) ## pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+scenarios: $(STAMP) ## the scenario files
+	$(BIN)/pumice test tests/scenarios
+
+docs: $(STAMP) ## build the site, warnings are errors
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(STAMP) ## measure the engine
+	$(BIN)/python tests/bench/run.py
+
+wheels: $(STAMP) ## build every distribution into dist/, pinned to one version
+	rm -rf dist
+	PUMICE_RELEASE=1 $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . $(PARTS:%=./%)
+	@ls dist
+
+clean: ## remove .venv and whatever was built
+	rm -rf $(VENV) build dist site bench.json .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

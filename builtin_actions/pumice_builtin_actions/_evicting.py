@@ -1,0 +1,94 @@
+"""What the evicting actions have in common: who claims, where, and evicting until it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from pumice.model.job import Job
+from pumice.model.task import Task
+from pumice.session.order import JobHeap
+from pumice.session.session import Session
+from pumice.session.statement import Statement
+from pumice.verdicts import Code
+
+
+def may_claim(session: Session, job: Job) -> bool:
+    """Whether a job was let in and can be worked on at all."""
+    return not job.is_pending and session.ask.job_valid(job) is None
+
+
+def starving_jobs(session: Session) -> dict[str, JobHeap]:
+    """By queue, the jobs that may take room from others; queues that only have others, too."""
+    starving: dict[str, JobHeap] = {}
+    for job in session.jobs.values():
+        with session.turn(job):
+            if may_claim(session, job):
+                waiting = starving.setdefault(job.queue, session.order.job_heap())
+                if session.ask.job_starving(job):
+                    waiting.push(job)
+    return starving
+
+
+def pending_tasks(session: Session, job: Job) -> list[Task]:
+    """The tasks that wait for room, the first to serve first."""
+    return session.order.sorted_tasks(task for task in job.pending if not task.gated)
+
+
+class CurableNodes:
+    """The nodes whose objections to a task, if any, an eviction may cure.
+
+    With ``remember`` a node that failed once stays out for later tasks of the same job and role.
+    """
+
+    def __init__(self, session: Session, *, remember: bool) -> None:
+        self._session = session
+        self._remember = remember
+        self._failed: dict[tuple[str, str], np.ndarray] = {}
+
+    def groups(self, task: Task, within: np.ndarray | None = None) -> list[np.ndarray]:
+        """Their rows, in the groups in which they are to be tried. The task is prepared."""
+        session = self._session
+        rows = session.resolvable_rows(task)
+        if within is not None:
+            rows = within if rows is None else np.intersect1d(rows, within)
+        codes = session.questions.verdicts(task, rows).codes
+        passing = (codes == Code.OK) | (codes == Code.UNSCHEDULABLE)
+        if rows is None:
+            rows = session.nodes.all_rows
+        if self._remember and task.role and task.job is not None:
+            passing = self._recalled((task.job.uid, task.role), rows, passing)
+        split = session.shard.split(rows[passing])
+        return [group for group in split if group is not None and len(group)]
+
+    def _recalled(
+        self, group: tuple[str, str], rows: np.ndarray, passing: np.ndarray
+    ) -> np.ndarray:
+        failed = self._failed.get(group)
+        if failed is None:
+            failed = self._failed[group] = np.zeros(len(self._session.nodes), bool)
+        failed[rows[~passing]] = True
+        return np.asarray(~failed[rows])
+
+
+def evict_until(
+    session: Session,
+    trial: Statement,
+    task: Task,
+    victims: Iterable[Task],
+    enough: Callable[[], bool],
+    reason: str,
+) -> list[Task] | None:
+    """Evict victims in order until there is enough; None when all of them are not enough."""
+    if enough():
+        return []
+    heap = session.order.victim_heap(victims, task, session.queues)
+    evicted = []
+    while heap:
+        victim = heap.pop()
+        trial.evict(victim, reason, claimant=task.job)
+        evicted.append(victim)
+        if enough():
+            return evicted
+    return None

@@ -1,0 +1,107 @@
+"""What the actions of the KAI family share: options, and which jobs and nodes to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import Field
+
+from pumice.action import Action
+from pumice.model.job import Job
+from pumice.model.task import TaskStatus
+from pumice.session.chunks import has_pending, is_ready_to_schedule, job_active_count
+from pumice.session.queue_tree import QueueTree
+from pumice.session.session import Session
+from pumice.solver import Solver
+from pumice.solver.room import idle_gpus, releasing_gpus
+from pumice.verdicts import Refusal
+
+_ALIVE = (
+    TaskStatus.ALLOCATED,
+    TaskStatus.PIPELINED,
+    TaskStatus.BINDING,
+    TaskStatus.BOUND,
+    TaskStatus.RUNNING,
+    TaskStatus.PENDING,
+)
+
+
+class DepthOptions(Action.Options):
+    """Options of actions that walk the queue tree."""
+
+    queue_depth: int | None = Field(
+        None,
+        alias="queueDepth",
+        ge=1,
+        description="Most jobs of a leaf queue to consider; unlimited when absent.",
+    )
+
+
+class SolverOptions(DepthOptions):
+    """Options of actions that search for victims."""
+
+    signatures: bool = Field(
+        True,
+        alias="useSchedulingSignatures",
+        description="Skip look-alikes of jobs that failed, unless they ask less.",
+    )
+    ghosts: bool = Field(
+        False,
+        alias="upstreamGhosts",
+        description="Copy KAI's flaw of counting a victim that a dropped trial moved between"
+        " GPUs of its node as leaving.",
+    )
+    budget: int = Field(
+        0,
+        alias="maxSimulations",
+        ge=0,
+        description="Most simulations for one job; 0 is no limit.",
+    )
+
+
+def waiting_jobs(session: Session, keep: Callable[[Job], bool] = lambda job: True) -> list[Job]:
+    """Jobs with something to place and enough tasks to do so."""
+    return [
+        job
+        for job in session.jobs.values()
+        if has_pending(job) and is_ready_to_schedule(job) and keep(job)
+    ]
+
+
+def victim_queue(session: Session, keep: Callable[[Job], bool]) -> QueueTree:
+    """Running jobs that may lose tasks, the worst off first to go."""
+    candidates = [
+        job
+        for job in session.jobs.values()
+        if job.preemptible and job_active_count(job) and _is_alive(session, job) and keep(job)
+    ]
+    return QueueTree(session, candidates, victims=True)
+
+
+def _is_alive(session: Session, job: Job) -> bool:
+    return any(not t.node or t.node in session.nodes.row_of for t in job.having(*_ALIVE))
+
+
+def feasible_rows(session: Session, job: Job) -> list[int]:
+    """Nodes on which the job could find room without an eviction."""
+    if any(not task.gpu.any for task in job.tasks.values()):
+        return list(range(len(session.nodes)))
+    nodes = session.nodes
+    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0)).tolist()
+
+
+def attempt(session: Session, solver: Solver, job: Job) -> bool:
+    """Search for the job and carry the plan out; tells whether there was one."""
+    statement = solver.solve(job, feasible_rows(session, job))
+    if statement is not None:
+        statement.commit()
+        return True
+    if solver.exhausted:
+        job.refusals.append(
+            Refusal(
+                "SearchBudgetSpent",
+                f"{session.current_action} gave up after its budget of simulations for this job",
+            )
+        )
+    return False

@@ -1,0 +1,156 @@
+"""Who could be evicted on a node, and on which nodes that could ever make enough room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self
+
+import numpy as np
+
+from pumice.model.job import Job
+from pumice.model.task import PREEMPTABLE_STATUSES, Task, TaskStatus
+from pumice.session.session import Session
+
+Accepts = Callable[[Task], bool]
+
+
+def covers(room: np.ndarray, request: np.ndarray) -> np.ndarray:
+    """Whether a request fits into room; for many rooms at once, a mask.
+
+    cpu and memory are always compared, other resources where they are asked for.
+    """
+    asked = request > 0
+    asked[:2] = True
+    return np.asarray(((request <= room) | ~asked).all(axis=-1))
+
+
+def of_other_jobs(preemptor: Task) -> Accepts:
+    """Of the evictable tasks of the preemptor's queue, those of other jobs.
+
+    A task without requests takes room only from its like.
+    """
+    job, best_effort = preemptor.job, preemptor.best_effort
+
+    def accepts(task: Task) -> bool:
+        return task.job is not job and (task.best_effort or not best_effort)
+
+    return accepts
+
+
+def of_same_job(preemptor: Task) -> Accepts:
+    """Evictable tasks of the preemptor's own job; one without requests takes only its like."""
+    job, best_effort = preemptor.job, preemptor.best_effort
+
+    def accepts(task: Task) -> bool:
+        return (
+            task.job is job
+            and task.preemptable
+            and task.status in PREEMPTABLE_STATUSES
+            and (task.best_effort or not best_effort)
+        )
+
+    return accepts
+
+
+def of_other_queues(session: Session, reclaimer: Job) -> Accepts:
+    """Running tasks of other queues that let themselves be reclaimed."""
+    queues = session.queues
+
+    def accepts(task: Task) -> bool:
+        return (
+            task.status is TaskStatus.RUNNING
+            and task.preemptable
+            and task.job is not None
+            and task.job.queue != reclaimer.queue
+            and queues[task.job.queue].reclaimable
+        )
+
+    return accepts
+
+
+class Evictable:
+    """Per node, the tasks that may be evicted and what they hold together.
+
+    On every node they stand in one order for the whole action, the first to go first: those of
+    the lowest priority, of the youngest job, and of a job the one placed last. Plugins that allow
+    only so many of a list take them from the front. Kept up to date by the journal of nodes.
+    """
+
+    __slots__ = ("_accepts", "_nodes", "_rank", "_version", "count", "tasks", "total")
+
+    def __init__(self, session: Session, jobs: Iterable[Job], accepts: Accepts) -> None:
+        """``jobs`` are all of which tasks may ever be accepted."""
+        nodes = self._nodes = session.nodes
+        self._accepts = accepts
+        self._version = nodes.version
+        self._rank: dict[str, int] = {}
+        self.tasks: list[list[Task]] = [[] for _ in nodes.names]
+        self.count = np.zeros(len(nodes), np.int64)
+        self.total = np.zeros(nodes.allocatable.shape, np.int64)
+        for task in _first_to_go_first(session, jobs):
+            self._rank[task.uid] = len(self._rank)
+            row = nodes.row_of.get(task.node)
+            if row is not None and accepts(task):
+                self.tasks[row].append(task)
+                self.count[row] += 1
+                self.total[row] += task.vector
+
+    def renewed(self) -> Self:
+        """Itself, as things are now."""
+        nodes = self._nodes
+        if self._version != nodes.version:
+            changed = nodes.changed_since(self._version)
+            for row in range(len(nodes)) if changed is None else changed:
+                self._renew(row)
+            self._version = nodes.version
+        return self
+
+    def _renew(self, row: int) -> None:
+        tasks = [held.task for held in self._nodes.held[row].values() if self._accepts(held.task)]
+        tasks.sort(key=lambda task: self._rank[task.uid])
+        self.tasks[row] = tasks
+        self.count[row] = len(tasks)
+        self.total[row] = 0
+        for task in tasks:
+            self.total[row] += task.vector
+
+
+def _first_to_go_first(session: Session, jobs: Iterable[Job]) -> Iterator[Task]:
+    by_name = sorted(jobs, key=lambda job: job.uid, reverse=True)
+    for job in sorted(by_name, key=lambda job: (job.priority, -job.created)):
+        yield from reversed(session.order.sorted_tasks(job.tasks.values()))
+
+
+class EvictableByQueue:
+    """What could be evicted of each queue, and of all that can be reclaimed from."""
+
+    def __init__(self, session: Session, statuses: Iterable[TaskStatus]) -> None:
+        self._session = session
+        self._statuses = frozenset(statuses)
+        self._of: dict[str, Evictable] = {}
+        self._reclaimable: Evictable | None = None
+
+    def of(self, queue: str) -> Evictable:
+        found = self._of.get(queue)
+        if found is None:
+            found = self._of[queue] = self._new(lambda job: job.queue == queue)
+        return found.renewed()
+
+    def reclaimable(self) -> Evictable:
+        found = self._reclaimable
+        if found is None:
+            queues = self._session.queues
+            found = self._reclaimable = self._new(lambda job: queues[job.queue].reclaimable)
+        return found.renewed()
+
+    def _new(self, concerns: Callable[[Job], bool]) -> Evictable:
+        statuses = self._statuses
+
+        def accepts(task: Task) -> bool:
+            job = task.job
+            return (
+                job is not None and concerns(job) and task.preemptable and task.status in statuses
+            )
+
+        jobs = [job for job in self._session.jobs.values() if concerns(job)]
+        return Evictable(self._session, jobs, accepts)

@@ -1,0 +1,75 @@
+"""Place tasks that ask for nothing wherever a node takes them."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from pumice import Action
+from pumice.fit import FitErrors
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.order import JobHeap
+from pumice.session.session import Session
+
+
+class Backfill(Action):
+    """Place best-effort tasks: all queues, jobs and tasks in order, without quota checks.
+
+    A task is bound as soon as its job is ready.
+    """
+
+    class Options(Action.Options):
+        predicate_error_cache: bool = Field(
+            True,
+            alias="predicateErrorCacheEnable",
+            description="Accepted for compatibility: each task is asked about all nodes.",
+        )
+
+    def execute(self, session: Session) -> None:
+        for job, tasks in _best_effort(session):
+            with session.turn(job):
+                for task in tasks:
+                    _place(session, job, task)
+
+
+def _best_effort(session: Session) -> list[tuple[Job, list[Task]]]:
+    waiting: dict[str, JobHeap] = {}
+    for job in session.jobs.values():
+        with session.turn(job):
+            if not job.is_pending and session.ask.job_valid(job) is None:
+                waiting.setdefault(job.queue, session.order.job_heap()).push(job)
+    found = []
+    queues = session.order.queue_heap(session.queues[name] for name in waiting)
+    while queues:
+        jobs = waiting[queues.pop().name]
+        while jobs:
+            job = jobs.pop()
+            for task in job.having(TaskStatus.PIPELINED):
+                if task.best_effort:
+                    session.unplace(task)
+            tasks = [t for t in job.pending if t.best_effort and not t.gated]
+            if tasks:
+                found.append((job, session.order.sorted_tasks(tasks)))
+    return found
+
+
+def _place(session: Session, job: Job, task: Task) -> None:
+    error = session.questions.prepare(task)
+    if error is not None:
+        job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
+        return
+    verdicts = session.questions.verdicts(task)
+    candidates = np.flatnonzero(verdicts.ok)
+    for group in session.shard.split(candidates):
+        if group is None or not len(group):
+            continue
+        with session.statement() as statement:
+            if statement.allocate(task, session.questions.pick(task, group)) is None:
+                statement.keep()
+        if session.ask.job_ready(job):
+            for placed in job.having(TaskStatus.ALLOCATED):
+                if session.decide_bind(placed, session.nodes.row_of[placed.node]) is not None:
+                    session.unplace(placed)
+        return
+    job.fit_errors[task.uid] = FitErrors(verdicts)

@@ -1,0 +1,99 @@
+"""Move running tasks closer together so that a job fits that found no room in one piece."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pumice import Action
+from pumice.model.gpu_request import mig_memory
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.queue_tree import QueueTree
+from pumice.session.session import Session
+from pumice.session.whole_jobs import WholeJobs
+from pumice.solver import FailedJobs, Scenario, Solver
+from pumice.solver.room import idle_gpus, releasing_gpus
+from pumice_builtin_actions._fair import SolverOptions, attempt, victim_queue, waiting_jobs
+
+
+class Consolidate(Action):
+    """Defragment: every task that is moved must have a new place, in whatever queue it is.
+
+    Only preemptible jobs are helped, and only preemptible jobs are moved.
+    """
+
+    evicts = True
+
+    class Options(SolverOptions):
+        max_preemptees: int = Field(
+            16,
+            alias="maxNumberConsolidationPreemptees",
+            ge=-1,
+            description="Most jobs to consider as movable, plus one; 0 is off, -1 no limit.",
+        )
+
+    def execute(self, session: Session) -> None:
+        limit = self.options.max_preemptees
+        if limit == 0:
+            return
+
+        def victims(claimant: Job) -> QueueTree:
+            accepted = 0
+
+            def movable(job: Job) -> bool:
+                nonlocal accepted
+                if job is claimant or (limit != -1 and accepted > limit):
+                    return False
+                accepted += 1
+                return True
+
+            return victim_queue(session, movable)
+
+        placer = WholeJobs(session)
+        solver = Solver(
+            session,
+            placer,
+            victims=victims,
+            validator=_all_placed,
+            budget=self.options.budget,
+            ghosts=self.options.ghosts,
+        )
+        failed = FailedJobs(enabled=self.options.signatures)
+        jobs = QueueTree(
+            session,
+            waiting_jobs(session, lambda job: job.preemptible),
+            depth=self.options.queue_depth,
+        )
+        while jobs:
+            job = jobs.pop()
+            with session.turn(job):
+                if not failed.worth_trying(job):
+                    continue
+                chunk = placer.chunks.to_allocate(job, real=True)
+                if not _cluster_has_room(session, chunk) or not attempt(session, solver, job):
+                    failed.failed(job)
+
+
+def _all_placed(scenario: Scenario) -> bool:
+    """Whether nobody would be left without a place."""
+    return not any(
+        task.status is TaskStatus.RELEASING
+        for victim in scenario.victims.values()
+        for task in victim.tasks
+    )
+
+
+def _cluster_has_room(session: Session, chunk: list[Task]) -> bool:
+    """Whether the GPUs, and the GPU memory, asked for are free somewhere in sum."""
+    nodes = session.nodes
+    free = idle_gpus(nodes) + releasing_gpus(nodes)
+    needed = sum(task.gpu.quota_milli for task in chunk) / 1000
+    if needed > float(free.sum()) + 1e-9:
+        return False
+    memory = sum(task.gpu.memory * task.gpu.devices for task in chunk) + sum(
+        mig_memory(name) * count for task in chunk for name, count in task.gpu.mig.items()
+    )
+    if not memory:
+        return True
+    per_gpu = [nodes.shares(row).memory_per_gpu for row in range(len(nodes))]
+    return bool(memory <= sum(g * m for g, m in zip(free.tolist(), per_gpu, strict=True)))

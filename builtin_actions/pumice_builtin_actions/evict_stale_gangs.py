@@ -1,0 +1,53 @@
+"""Evict what is left of gangs that have been below their minimum for too long."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pumice import Action
+from pumice.config.duration import Duration
+from pumice.model.job import Job
+from pumice.model.task import TaskStatus
+from pumice.session.chunks import active_tasks, job_used_count, used_count
+from pumice.session.session import Session
+
+
+class EvictStaleGangs(Action):
+    """A gang that lost members and did not get them back gives up its room after a grace period.
+
+    Gangs that cannot be preempted are evicted, too; one with a task that succeeded is not stale.
+    """
+
+    evicts = True
+
+    class Options(Action.Options):
+        grace: Duration = Field(
+            60.0,
+            alias="defaultStalenessGracePeriod",
+            description="How long a gang may stay below its minimum; negative: for ever.",
+        )
+
+    def execute(self, session: Session) -> None:
+        for job in session.jobs.values():
+            with session.turn(job):
+                self._look_at(session, job)
+
+    def _look_at(self, session: Session, job: Job) -> None:
+        if not _is_stale(job):
+            job.stale_since = None
+            return
+        if job.stale_since is None:
+            job.stale_since = session.now
+        grace = self.options.grace
+        if grace < 0 or session.now - job.stale_since < grace:
+            return
+        with session.statement() as statement:
+            for task in active_tasks(job):
+                statement.evict(task, f"gang {job.uid} is below its minimum")
+            statement.commit()
+
+
+def _is_stale(job: Job) -> bool:
+    if job.count(TaskStatus.SUCCEEDED) or not job_used_count(job):
+        return False
+    return any(used_count(p) < p.min_available for p in job.sub_jobs.values())

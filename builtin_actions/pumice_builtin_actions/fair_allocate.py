@@ -1,0 +1,59 @@
+"""Place pending work on idle room in the order of the queue tree, without evicting anybody."""
+
+from __future__ import annotations
+
+from pumice import Action
+from pumice.model.job import Job
+from pumice.model.task import ALLOCATED_STATUSES, TaskStatus
+from pumice.session.chunks import has_pending
+from pumice.session.queue_tree import QueueTree
+from pumice.session.session import Session
+from pumice.session.whole_jobs import WholeJobs
+from pumice_builtin_actions._fair import DepthOptions, waiting_jobs
+
+
+class FairAllocate(Action):
+    """The KAI family's allocate: a job gets its minimum at once, then grows task by task.
+
+    A gang of which one task must wait for room waits as a whole. A job that grew is put back
+    into the order, so that elastic jobs of different queues grow in turns.
+    """
+
+    class Options(DepthOptions):
+        pass
+
+    def execute(self, session: Session) -> None:
+        placer = WholeJobs(session)
+        jobs = QueueTree(session, waiting_jobs(session), depth=self.options.queue_depth)
+        while jobs:
+            job = jobs.pop()
+            more = False
+            with session.turn(job):
+                more = _grow(session, placer, job)
+            if more:
+                jobs.push(job)
+
+
+def _grow(session: Session, placer: WholeJobs, job: Job) -> bool:
+    """Place the job's next chunk; tells whether it may want another."""
+    held_before = job.count(*ALLOCATED_STATUSES) > 0
+    with session.statement() as statement:
+        if not placer.place(statement, job, None, promise=False):
+            return False
+        waits = _must_wait(job)
+        if waits and statement.pipeline_allocated(job) is not None:
+            return False
+        statement.commit()
+    if not waits and not held_before:
+        job.last_start = session.now
+    return has_pending(job)
+
+
+def _must_wait(job: Job) -> bool:
+    """Whether a pod set reaches its minimum only with tasks that wait for room."""
+    for pod_set in job.sub_jobs.values():
+        if pod_set.count(TaskStatus.PIPELINED):
+            placed = pod_set.count(*ALLOCATED_STATUSES)
+            if placed < pod_set.min_available:
+                return True
+    return False

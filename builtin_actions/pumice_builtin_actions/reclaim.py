@@ -1,0 +1,127 @@
+"""Take back from other queues what a starving queue deserves."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pumice import Action
+from pumice.model.facts import Queue
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.heap import LiveHeap
+from pumice.session.session import Session
+from pumice.session.statement import Statement
+from pumice_builtin_actions._evicting import CurableNodes, evict_until, pending_tasks, starving_jobs
+from pumice_builtin_actions._victims import (
+    Accepts,
+    EvictableByQueue,
+    covers,
+    of_other_queues,
+)
+
+
+class Reclaim(Action):
+    """Evict running tasks of other queues for the starving jobs of a queue.
+
+    Nodes are tried in order, without scores. A node that holds nobody to reclaim from is passed
+    over even when it has room. What was evicted for a job counts only if the job's minimum is
+    then promised; otherwise all of it is taken back.
+    """
+
+    evicts = True
+    needs = ("job_starving", "reclaimable")
+
+    class Options(Action.Options):
+        predicate_error_cache: bool = Field(
+            True,
+            alias="predicateErrorCacheEnable",
+            description="Accepted for compatibility: each task is asked about all nodes.",
+        )
+
+    def execute(self, session: Session) -> None:
+        _Reclaiming(session).run()
+
+
+class _Reclaiming:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._nodes = CurableNodes(session, remember=False)
+        self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
+        self._starving = starving_jobs(session)
+
+    def run(self) -> None:
+        session = self._session
+        queues = session.order.queue_heap(session.queues[name] for name in self._starving)
+        while queues:
+            self._serve_queue(queues.pop(), queues)
+
+    def _serve_queue(self, queue: Queue, queues: LiveHeap[Queue]) -> None:
+        """Serve all jobs of a queue; whether it is overused is asked once, before the first."""
+        session, jobs = self._session, self._starving[queue.name]
+        asked = False
+        while jobs:
+            job = jobs.pop()
+            with session.turn(job):
+                if not asked and session.ask.overused(queue):
+                    return
+                asked = True
+                self._serve(job, queue)
+            if jobs:
+                # Nobody is left when it comes up again; but a push puts the heap in order anew.
+                queues.push(queue)
+
+    def _serve(self, job: Job, queue: Queue) -> None:
+        session, ask = self._session, self._session.ask
+        tasks = pending_tasks(session, job)
+        accepts = of_other_queues(session, job)
+        with session.statement() as statement:
+            for task in tasks:
+                if not ask.job_starving(job):
+                    break
+                if (
+                    task.pod.preemption_policy != "Never"
+                    and ask.preemptive(queue, [task])
+                    and session.questions.prepare(task) is None
+                ):
+                    self._reclaim_for(statement, task, accepts)
+            if ask.job_pipelined(job):
+                statement.commit()
+
+    def _reclaim_for(self, statement: Statement, task: Task, accepts: Accepts) -> bool:
+        nodes, prey = self._session.nodes, self._evictable.reclaimable()
+        count, total = prey.count, prey.total
+        if self._session.queues[task.queue].reclaimable:
+            own = self._evictable.of(task.queue)
+            count, total = count - own.count, total - own.total
+        # Plugins only ever allow fewer: elsewhere nobody is there, or all would be too little.
+        promising = (count > 0) & covers(nodes.future_idle + total, task.vector)
+        for group in self._nodes.groups(task):
+            for row in group[promising[group]].tolist():
+                candidates = [victim for victim in prey.tasks[row] if accepts(victim)]
+                if self._reclaim_on(statement, task, row, candidates):
+                    return True
+        return False
+
+    def _reclaim_on(
+        self, statement: Statement, task: Task, row: int, candidates: list[Task]
+    ) -> bool:
+        session, nodes = self._session, self._session.nodes
+        victims = session.ask.reclaimable(task, candidates)
+        freed = sum((victim.vector for victim in victims), nodes.future_idle[row])
+        if not covers(freed, task.vector):
+            return False
+        with session.statement() as trial:
+            evicted = evict_until(
+                session,
+                trial,
+                task,
+                victims,
+                lambda: bool(covers(nodes.future_idle[row], task.vector)),
+                "reclaim",
+            )
+            if evicted is None:
+                return False
+            if trial.pipeline(task, row, eviction_occurred=bool(evicted)) is not None:
+                return False
+            statement.merge(trial)
+        return True

@@ -1,0 +1,63 @@
+"""Take room from other queues for jobs whose queue is entitled to it, by proven plans."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pumice import Action
+from pumice.model.job import Job
+from pumice.session.queue_tree import QueueTree
+from pumice.session.session import Session
+from pumice.session.whole_jobs import WholeJobs
+from pumice.solver import FailedJobs, Solver
+from pumice_builtin_actions._fair import SolverOptions, attempt, victim_queue, waiting_jobs
+
+
+class SolveReclaim(Action):
+    """Reclaim across queues: simulate, validate, then evict; moved victims keep running.
+
+    Job priority plays no role between queues. Without a plugin that answers
+    ``can_reclaim_resources`` nothing is reclaimed.
+    """
+
+    evicts = True
+    needs = ("can_reclaim_resources",)
+
+    class Options(SolverOptions):
+        allow_consolidating: bool = Field(
+            True,
+            alias="allowConsolidatingReclaim",
+            description="A victim that finds another place does not count as taken.",
+        )
+
+    def execute(self, session: Session) -> None:
+        ask = session.ask
+
+        def victims(claimant: Job) -> QueueTree:
+            return victim_queue(
+                session,
+                lambda job: (
+                    job.queue != claimant.queue and ask.reclaim_victim_filter(claimant, job)
+                ),
+            )
+
+        solver = Solver(
+            session,
+            WholeJobs(session),
+            victims=victims,
+            validator=ask.reclaim_scenario_validator,
+            allow_consolidating=self.options.allow_consolidating,
+            budget=self.options.budget,
+            ghosts=self.options.ghosts,
+        )
+        failed: dict[str, FailedJobs] = {}
+        jobs = QueueTree(session, waiting_jobs(session), depth=self.options.queue_depth)
+        while jobs:
+            job = jobs.pop()
+            table = failed.setdefault(job.queue, FailedJobs(enabled=self.options.signatures))
+            with session.turn(job):
+                if not ask.can_reclaim_resources(job) or not table.worth_trying(job):
+                    continue
+                ask.on_job_solution_start()
+                if not attempt(session, solver, job):
+                    table.failed(job)

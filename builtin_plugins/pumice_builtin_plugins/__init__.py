@@ -1,0 +1,1 @@
+"""The built-in plugins, one module each, found through the entry points of this distribution."""

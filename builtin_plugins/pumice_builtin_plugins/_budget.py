@@ -1,0 +1,56 @@
+"""How many tasks of a job may be taken at once, by the job's own disruption budget."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from loguru import logger
+
+from pumice.model.job import Job
+from pumice.model.task import TaskStatus
+
+MIN_AVAILABLE = "volcano.sh/jdb-min-available"
+MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
+_S = TaskStatus
+_COUNT = re.compile(r"(\d+)(%?)", re.ASCII)
+_WITHOUT_BUDGET = 1
+
+
+def most_evictable(job: Job) -> int:
+    """Tasks that may be evicted now; a job without a budget loses one at a time.
+
+    A minimum takes precedence over a maximum. One that is not reached as it is counts as none.
+    A budget that cannot be read protects every task.
+    """
+    annotations = job.group.annotations
+    running, total = job.count(_S.RUNNING), len(job.tasks)
+    if MIN_AVAILABLE in annotations:
+        minimum = _count(job, MIN_AVAILABLE, total)
+        if minimum is None:
+            return 0
+        return running - minimum if running >= minimum else _WITHOUT_BUDGET
+    if MAX_UNAVAILABLE in annotations:
+        maximum = _count(job, MAX_UNAVAILABLE, total)
+        if maximum is None:
+            return 0
+        unavailable = total - job.count(_S.SUCCEEDED, _S.FAILED) - running
+        return max(maximum - unavailable, 0)
+    return _WITHOUT_BUDGET
+
+
+def _count(job: Job, key: str, total: int) -> int | None:
+    """A number, or a percentage of the job's tasks, rounded up."""
+    text = job.group.annotations[key].strip()
+    match = _COUNT.fullmatch(text)
+    if match is None:
+        logger.warning(
+            "pod group {}: {} is {!r}, which is no number or percentage (examples: 2, 50%); "
+            "none of its tasks is taken",
+            job.uid,
+            key,
+            text,
+        )
+        return None
+    number = int(match[1])
+    return math.ceil(number * total / 100) if match[2] else number

@@ -1,0 +1,128 @@
+"""Which of two queues is served first, and what jobs would add to or take from them."""
+
+from __future__ import annotations
+
+from pumice.model.job import Job
+from pumice.model.task import ALLOCATED_STATUSES
+from pumice.session.chunks import Chunks
+from pumice.session.session import Session
+from pumice_builtin_plugins._fair_amounts import NOTHING, Amount, Amounts, add_up, plus, within
+from pumice_builtin_plugins._fair_queues import FairQueue
+
+_WITHOUT_SHARE = (1000, 1000, 1)
+"""What a unit counts that a queue has no share of: a thousand, a thousandth of a GPU one."""
+
+
+class JobAmounts:
+    """What jobs ask for next and what they hold, remembered until something happens to them.
+
+    A part of a job has the uid of the whole, and what happens to it happens to that.
+    """
+
+    def __init__(self, session: Session, amounts: Amounts) -> None:
+        self._amounts = amounts
+        self._chunks = Chunks(session.ask)
+        self._evictions = session.decisions.evictions
+        self._changes: dict[str, int] = {}
+        self._asked: dict[str, tuple[Job, int, int, Amount]] = {}
+        self._held: dict[str, tuple[Job, int, Amount]] = {}
+
+    def touch(self, job: Job) -> None:
+        """A task of the job got or lost room."""
+        self._changes[job.uid] = self._changes.get(job.uid, 0) + 1
+
+    def next_request(self, job: Job | None) -> Amount:
+        """What the tasks that would be placed next ask for; nothing of no job."""
+        if job is None:
+            return NOTHING
+        # A task evicted on trial may be placed again, one evicted for good may not.
+        now = (self._changes.get(job.uid, 0), len(self._evictions))
+        known = self._asked.get(job.uid)
+        if known is not None and known[0] is job and known[1:3] == now:
+            return known[3]
+        amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
+        self._asked[job.uid] = (job, *now, amount)
+        return amount
+
+    def held(self, job: Job) -> Amount:
+        """What the tasks that have their place hold."""
+        now = self._changes.get(job.uid, 0)
+        known = self._held.get(job.uid)
+        if known is not None and known[0] is job and known[1] == now:
+            return known[2]
+        amount = add_up(
+            self._amounts.held(task)
+            for status in ALLOCATED_STATUSES
+            for task in job.by_status[status].values()
+        )
+        self._held[job.uid] = (job, now, amount)
+        return amount
+
+
+def compare(
+    left: FairQueue,
+    right: FairQueue,
+    left_job: Amount,
+    right_job: Amount,
+    left_victims: Amount = NOTHING,
+    right_victims: Amount = NOTHING,
+) -> int:
+    """Negative: the left queue goes first. The first rule that tells them apart decides."""
+    l_over, r_over = is_over_utilised(left), is_over_utilised(right)
+    if l_over != r_over:
+        return 1 if l_over else -1
+    l_held, r_held = left.allocated, right.allocated
+    l_with, r_with = plus(l_held, left_job), plus(r_held, right_job)
+    l_starved, r_starved = within(l_with, left.terms.deserved), within(r_with, right.terms.deserved)
+    if l_starved != r_starved:
+        return -1 if l_starved else 1
+    if left.priority != right.priority:
+        return -1 if left.priority > right.priority else 1
+    l_violates, r_violates = _has_no_share(left, l_with), _has_no_share(right, r_with)
+    if l_violates != r_violates:
+        return 1 if l_violates else -1
+    l_part = dominant_share(left, _minus(l_with, left_victims))
+    r_part = dominant_share(right, _minus(r_with, right_victims))
+    if l_part != r_part:
+        return -1 if l_part < r_part else 1
+    l_part, r_part = dominant_share(left, l_held), dominant_share(right, r_held)
+    if l_part != r_part:
+        return -1 if l_part < r_part else 1
+    l_room, r_room = left.allocatable, right.allocatable
+    if l_room != r_room:
+        if within(l_room, r_room):
+            return -1
+        if within(r_room, l_room):
+            return 1
+    return -1 if left.created < right.created else 1
+
+
+def is_over_utilised(queue: FairQueue) -> bool:
+    """Whether the queue holds more than its fair share of every resource."""
+    share, held = queue.fair_share, queue.allocated
+    return share[0] < held[0] and share[1] < held[1] and share[2] < held[2]
+
+
+def _has_no_share(queue: FairQueue, amount: Amount) -> bool:
+    """Whether there is something of a resource of which the queue may have nothing."""
+    room = queue.allocatable
+    return (
+        (amount[0] > 0 and not room[0])
+        or (amount[1] > 0 and not room[1])
+        or (amount[2] > 0 and not room[2])
+    )
+
+
+def dominant_share(queue: FairQueue, amount: Amount | list[int]) -> float:
+    """The largest part, over the resources, of what the queue may have."""
+    bounds, largest = queue.bounds, 0.0
+    for i in (0, 1, 2):
+        held, bound = amount[i], bounds[i]
+        part = held / bound if bound else held * _WITHOUT_SHARE[i]
+        if part > largest:
+            largest = part
+    return largest
+
+
+def _minus(left: Amount, right: Amount) -> Amount:
+    return left[0] - right[0], left[1] - right[1], left[2] - right[2]

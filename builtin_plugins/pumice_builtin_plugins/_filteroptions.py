@@ -1,0 +1,84 @@
+"""Options of the predicates plugin, under Volcano's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from pumice import Plugin
+
+_UPSTREAM = "for Volcano's files, without effect here:"
+
+
+class FilterOptions(Plugin.Options):
+    """Which of the filters are asked."""
+
+    node_affinity: bool = Field(
+        True,
+        alias="predicate.NodeAffinityEnable",
+        description="heed node selectors and required node affinity",
+    )
+    ports: bool = Field(
+        True, alias="predicate.NodePortsEnable", description="no host port is used twice"
+    )
+    taints: bool = Field(
+        True,
+        alias="predicate.TaintTolerationEnable",
+        description="taints keep off pods that do not tolerate them",
+    )
+    pod_affinity: bool = Field(
+        True,
+        alias="predicate.PodAffinityEnable",
+        description="heed required pod affinity and anti-affinity",
+    )
+    volume_limits: bool = Field(
+        True,
+        alias="predicate.NodeVolumeLimitsEnable",
+        description="a node attaches no more CSI volumes than its driver allows",
+    )
+    volume_zone: bool = Field(
+        True,
+        alias="predicate.VolumeZoneEnable",
+        description="pods go to the zone of their bound volumes",
+    )
+    spread: bool = Field(
+        True,
+        alias="predicate.PodTopologySpreadEnable",
+        description="heed topology spread constraints that must be satisfied",
+    )
+    volume_binding: bool = Field(
+        True,
+        alias="predicate.VolumeBindingEnable",
+        description="pods go where their volumes are, or can be bound or made",
+    )
+    devices: bool = Field(
+        True,
+        alias="predicate.DynamicResourceAllocationEnable",
+        description="pods go where the devices are that their resource claims ask for",
+    )
+    cache: bool = Field(
+        False,
+        alias="predicate.CacheEnable",
+        description=f"{_UPSTREAM} answers are always remembered",
+    )
+    volume_weight: int = Field(
+        1,
+        alias="volumebinding.weight",
+        description=f"{_UPSTREAM} scoring by free storage is off in kube-scheduler, too",
+    )
+    volume_shape: list[dict[str, Any]] = Field(
+        [],
+        alias="volumebinding.shape",
+        description=f"{_UPSTREAM} scoring by free storage is off in kube-scheduler, too",
+    )
+    bind_timeout: int = Field(
+        600,
+        alias="volumebinding.bindTimeoutSeconds",
+        description=f"{_UPSTREAM} a bind does not wait for its volumes",
+    )
+    device_timeout: int = Field(
+        10,
+        alias="dynamicresources.filterTimeoutSeconds",
+        description=f"{_UPSTREAM} the search for devices is bounded by steps",
+    )

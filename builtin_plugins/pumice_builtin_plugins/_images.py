@@ -1,0 +1,52 @@
+"""Image locality: nodes that have the images of a pod already score higher."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pumice.model.facts import Pod
+from pumice.model.nodes import NodeTable
+
+_MEBIBYTE = 1024 * 1024
+_LEAST = 23 * _MEBIBYTE
+_MOST_PER_CONTAINER = 1000 * _MEBIBYTE
+
+
+class Images:
+    """Which node has which image. An image that many nodes have counts more on each of them."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._count = len(table)
+        self._sizes: dict[str, dict[int, int]] = {}
+        for row, node in enumerate(table.facts):
+            for image in node.images:
+                for name in image.get("names") or ():
+                    self._sizes.setdefault(name, {})[row] = image.get("sizeBytes") or 0
+
+    def wanted(self, pod: Pod) -> tuple[int, tuple[str, ...]]:
+        """What the score of a pod depends on: its containers and their images that a node has."""
+        if not self._sizes:
+            return 0, ()
+        containers = (*pod.init_containers, *pod.containers)
+        names = (tagged(container.image) for container in containers)
+        return len(containers), tuple(sorted(name for name in names if name in self._sizes))
+
+    def scores(self, wanted: tuple[int, tuple[str, ...]]) -> np.ndarray | None:
+        """0 to 100 for every node; None: no node has anything of it."""
+        containers, names = wanted
+        if not names:
+            return None
+        total = np.zeros(self._count, np.int64)
+        for name in names:
+            sizes = self._sizes[name]
+            share = len(sizes) / self._count
+            for row, size in sizes.items():
+                total[row] += int(size * share)
+        most = _MOST_PER_CONTAINER * containers
+        scores: np.ndarray = 100 * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
+        return scores
+
+
+def tagged(image: str) -> str:
+    """The name with its tag, ``latest`` where none is given."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

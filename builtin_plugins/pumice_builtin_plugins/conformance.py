@@ -1,0 +1,37 @@
+"""Pods that the cluster itself depends on are never evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pumice import Plugin, hookimpl
+from pumice.model.task import Task
+from pumice.verdicts import EvictionContext
+
+_CRITICAL = frozenset({"system-cluster-critical", "system-node-critical"})
+
+
+class Conformance(Plugin):
+    """Spare system-critical pods and everything in kube-system."""
+
+    @hookimpl
+    def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        return _ordinary(candidates)
+
+    @hookimpl
+    def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        return _ordinary(candidates)
+
+    @hookimpl
+    def unified_evictable(
+        self, context: EvictionContext, candidates: Sequence[Task]
+    ) -> Sequence[Task]:
+        return _ordinary(candidates)
+
+
+def _ordinary(candidates: Sequence[Task]) -> list[Task]:
+    return [
+        task
+        for task in candidates
+        if task.namespace != "kube-system" and task.pod.priority_class not in _CRITICAL
+    ]

@@ -1,0 +1,125 @@
+"""Devices that pods ask for through resource claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import Field
+
+from pumice import SKIP, Plugin, hookimpl
+from pumice.model.job import Job
+from pumice.model.kai_task import gpu_count
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice.plugin import Scope
+from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
+from pumice_builtin_plugins._claims import DeviceBook, DeviceError
+from pumice_builtin_plugins._columns import LabelColumns
+from pumice_builtin_plugins._devices import Devices
+from pumice_builtin_plugins._statuses import STATUSES
+
+_MOST_CONSUMERS = 256
+
+
+def _scope(plugin: DynamicResources, task: Task) -> Scope:
+    return "cluster" if task.pod.resource_claims else "static"
+
+
+class DynamicResources(Plugin):
+    """Check and account resource claims: a node must have the devices, a claim room for one more.
+
+    A claim for GPUs that several pods name must carry the label of their queue. An evicted task
+    gives its devices back when it was the claim's last user. Asks node by node: each has devices
+    of its own.
+    """
+
+    class Options(Plugin.Options):
+        queue_label: str = Field(
+            "kai.scheduler/queue",
+            alias="queueLabelKey",
+            description="Label of a claim that names the queue whose pods may share it.",
+        )
+        cache_entries: int = Field(
+            10,
+            alias="maxCelCacheEntries",
+            description="Accepted for compatibility: expressions are compiled once per session.",
+        )
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        cluster = self.session.cluster
+        self._claims = cluster.inventory.others.get("ResourceClaim", {})
+        self._devices = Devices(DeviceBook(cluster.inventory, LabelColumns(cluster.nodes)))
+        self._added: dict[str, set[str]] = {}
+        """Claim → tasks placed in this cycle that it is not reserved for yet."""
+        for held in cluster.nodes.held:
+            for entry in held.values():
+                if entry.task.pod.resource_claims:
+                    self._devices.adopt(entry.task)
+
+    def _named_claims(self, task: Task) -> Iterator[tuple[str, Any]]:
+        for reference in task.pod.resource_claims:
+            name = reference.get("resourceClaimName")
+            if name:
+                key = f"{task.namespace}/{name}"
+                yield key, self._claims.get(key)
+
+    @hookimpl
+    def pre_predicate(self, task: Task, job: Job) -> Any:
+        if not task.pod.resource_claims:
+            return SKIP
+        for key, claim in self._named_claims(task):
+            problem = self._problem(task, job, key, claim)
+            if problem:
+                return FitError.of(problem, Code.UNRESOLVABLE, self.name)
+        try:
+            self._devices.check(task)
+        except DeviceError as error:
+            return FitError.of(str(error), Code.UNRESOLVABLE, self.name)
+        return None
+
+    def _problem(self, task: Task, job: Job, key: str, claim: Any) -> str:
+        if claim is None:
+            return f"resource claim {key} does not exist"
+        users = {user.get("uid") for user in (claim.get("status") or {}).get("reservedFor") or ()}
+        users |= self._added.get(key, set())
+        if task.uid not in users and len(users) >= _MOST_CONSUMERS:
+            return f"resource claim {key} is reserved for {len(users)} pods already"
+        labels = (claim.get("metadata") or {}).get("labels") or {}
+        if gpu_count(claim.get("spec") or {}):
+            queue = labels.get(self.options.queue_label, "")
+            if queue != job.queue:
+                return (
+                    f"resource claim {key} for GPUs belongs to queue {queue or '(none)'}, "
+                    f"the job to queue {job.queue}"
+                )
+        return ""
+
+    @hookimpl(scope=_scope)
+    def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
+        if not task.pod.resource_claims:
+            return None
+        verdicts = NodeVerdicts.accept(len(nodes))
+        for position, status in enumerate(self._devices.statuses(task, nodes.rows).tolist()):
+            if status:
+                error = STATUSES.error((status,))
+                verdicts.codes[position] = error.code
+                verdicts.reasons[position] = REASONS.id(error)
+        return verdicts
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> str | None:
+        if not task.pod.resource_claims:
+            return None
+        for key, _ in self._named_claims(task):
+            self._added.setdefault(key, set()).add(task.uid)
+        return self._devices.reserve(task, self.session.nodes.row_of[task.node])
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        if not task.pod.resource_claims:
+            return
+        for key, _ in self._named_claims(task):
+            self._added.get(key, set()).discard(task.uid)
+        self._devices.release(task)

@@ -1,0 +1,17 @@
+"""Fill shared GPUs up before others are opened for sharing."""
+
+from __future__ import annotations
+
+from pumice import Plugin, hookimpl
+from pumice.model.gpus import WHOLE_GPU
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice_builtin_plugins._gpu_use import used_portion
+
+
+class GpuPack(Plugin):
+    """Score a GPU by the part of it that is in use, a whole free one by 0."""
+
+    @hookimpl
+    def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float:
+        return 0.0 if gpu_group == WHOLE_GPU else used_portion(nodes.table, row, gpu_group)

@@ -1,0 +1,35 @@
+"""Prefer nodes on which a shared GPU has room."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from pumice import Plugin, hookimpl
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+
+_SCORE = 1000.0
+
+
+class GpuSharingOrder(Plugin):
+    """Score 1000 where the task fits into a GPU that is being shared already.
+
+    A task that asks for no GPU fits into any of them, so it is drawn there as well.
+    """
+
+    def class_key(self, task: Task) -> Hashable:
+        """Parts of GPUs are not told by the request's quantities."""
+        return task.gpu
+
+    @hookimpl(scope="row")
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        table = nodes.table
+        if not table.sharing:
+            return None
+        fits = [
+            row in table.sharing and bool(table.shares(row).fitting_groups(task.gpu))
+            for row in nodes.rows.tolist()
+        ]
+        return np.array(fits, bool) * _SCORE

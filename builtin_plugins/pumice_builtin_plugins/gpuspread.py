@@ -1,0 +1,17 @@
+"""Give every part of a GPU as much of a GPU of its own as there is."""
+
+from __future__ import annotations
+
+from pumice import Plugin, hookimpl
+from pumice.model.gpus import WHOLE_GPU
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice_builtin_plugins._gpu_use import used_portion
+
+
+class GpuSpread(Plugin):
+    """Score a GPU by the part of it that is not in use, a whole free one by 1."""
+
+    @hookimpl
+    def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float:
+        return 1.0 if gpu_group == WHOLE_GPU else 1.0 - used_portion(nodes.table, row, gpu_group)

@@ -1,0 +1,25 @@
+"""The leader of a Kubeflow training job is placed first and evicted last."""
+
+from __future__ import annotations
+
+from pumice import Plugin, hookimpl
+from pumice.model.task import Task
+
+_ROLE = "training.kubeflow.org/job-role"
+_LEADERS = frozenset({"master", "launcher"})
+
+
+class Kubeflow(Plugin):
+    """Tasks with the role master or launcher before the other tasks of their job."""
+
+    @hookimpl
+    def task_order(self, left: Task, right: Task) -> int:
+        return _follows(left) - _follows(right)
+
+    @hookimpl
+    def task_order_key(self, task: Task) -> bool:
+        return _follows(task)
+
+
+def _follows(task: Task) -> bool:
+    return task.labels.get(_ROLE) not in _LEADERS

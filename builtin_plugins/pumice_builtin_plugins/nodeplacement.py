@@ -1,0 +1,88 @@
+"""Pack nodes or spread over them, by GPUs for tasks that need some and by CPU for others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from pumice import Plugin, hookimpl
+from pumice.model.gpu_request import GPU
+from pumice.model.gpus import told_gpu_count
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice.plugin import Scope
+from pumice_builtin_plugins._kai_nodes import wants_gpus
+
+Strategy = Literal["binpack", "spread"]
+_MOST = 9.0
+_CPU = 0
+
+
+class NodePlacement(Plugin):
+    """Score nodes by how much of one resource is free, or will be.
+
+    Packing gives 9 to the fullest of the nodes in question and 0 to the emptiest, spreading the
+    free part, 0 to 1. Whole GPUs count, parts of shared ones do not.
+    """
+
+    class Options(Plugin.Options):
+        gpu: Strategy = Field("binpack", description="How tasks that need GPUs are placed.")
+        cpu: Strategy = Field("binpack", description="How all other tasks are placed.")
+
+    options: Options
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        nodes = self.session.nodes
+        self._gpu = nodes.dimensions.position.get(GPU)
+        self._gpu_counts = np.zeros(len(nodes))
+        if self._gpu is not None:
+            self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
+            for row, node in enumerate(nodes.facts):
+                told = told_gpu_count(node)
+                if told is not None:
+                    self._gpu_counts[row] = told
+
+    def class_key(self, task: Task) -> Hashable:
+        """Parts of GPUs are not told by the request's quantities."""
+        return wants_gpus(task, self.session.nodes)
+
+    def _strategy(self, task: Task) -> Strategy:
+        wants = wants_gpus(task, self.session.nodes)
+        return self.options.gpu if wants else self.options.cpu
+
+    def _reach(self, task: Task) -> Scope:
+        return "row" if self._strategy(task) == "spread" else "cluster"
+
+    @hookimpl(scope=_reach)
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        resource = self._gpu if wants_gpus(task, nodes.table) else _CPU
+        if resource is None:
+            return None
+        free = nodes.take(nodes.table.future_idle[:, resource]).astype(np.float64)
+        room = nodes.take(nodes.table.allocatable[:, resource])
+        if self._strategy(task) == "binpack":
+            return _packed(free, room > 0)
+        if resource == _CPU:
+            return _part(free, room)
+        return _part(free / 1000, nodes.take(self._gpu_counts))
+
+
+def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
+    """9 for the least that is free among the nodes that count, 0 for the most."""
+    if not counts.any():
+        return None
+    least, most = free[counts].min(), free[counts].max()
+    if most == 0:
+        return None
+    if least == most:
+        return counts * _MOST
+    return np.where(counts, _MOST * (1 - (free - least) / (most - least)), 0.0)
+
+
+def _part(free: np.ndarray, count: np.ndarray) -> np.ndarray:
+    part: np.ndarray = np.divide(free, count, out=np.zeros(len(free)), where=count != 0)
+    return part

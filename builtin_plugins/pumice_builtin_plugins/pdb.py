@@ -1,0 +1,64 @@
+"""Pod disruption budgets hold against the scheduler's own evictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pumice import Plugin, hookimpl
+from pumice.labels import matches_selector
+from pumice.model.facts import DisruptionBudget
+from pumice.model.task import Task
+from pumice_builtin_plugins._gates import gate
+
+
+class Pdb(Plugin):
+    """Spare pods whose disruption budget is used up, counting the candidates of one question.
+
+    A pod without labels is never a victim. Under shuffle every running pod that no budget
+    protects is named, so give the plugin ``disable = ["victim_tasks"]`` there.
+    """
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        self._on = gate(self.session, "PodDisruptionBudgetsSupport", default=True)
+        self._budgets: dict[str, list[DisruptionBudget]] = {}
+        for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
+            if _selects(budget):
+                self._budgets.setdefault(budget.namespace, []).append(budget)
+
+    @hookimpl
+    def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        return self._within_budget(candidates) if self._on else None
+
+    @hookimpl
+    def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        return self._within_budget(candidates) if self._on else None
+
+    @hookimpl
+    def victim_tasks(self, tasks: Sequence[Task]) -> Sequence[Task] | None:
+        return self._within_budget(tasks) if self._on else None
+
+    def _within_budget(self, candidates: Sequence[Task]) -> list[Task]:
+        left: dict[str, int] = {}
+        allowed = []
+        for task in candidates:
+            if not task.labels:
+                continue
+            violates = False
+            for budget in self._budgets.get(task.namespace, ()):
+                if task.name in budget.disrupted_pods:
+                    continue
+                if not matches_selector(budget.selector, task.labels):
+                    continue
+                # A pod that is spared has used its part of the other budgets all the same.
+                left[budget.name] = left.get(budget.name, budget.disruptions_allowed) - 1
+                violates = violates or left[budget.name] < 0
+            if not violates:
+                allowed.append(task)
+        return allowed
+
+
+def _selects(budget: DisruptionBudget) -> bool:
+    """Whether the budget names any pods: an empty selector protects nobody."""
+    selector = budget.selector or {}
+    return bool(selector.get("matchLabels") or selector.get("matchExpressions"))

@@ -1,0 +1,24 @@
+"""The head of a Ray cluster is placed first and evicted last."""
+
+from __future__ import annotations
+
+from pumice import Plugin, hookimpl
+from pumice.model.task import Task
+
+_NODE_TYPE = "ray.io/node-type"
+
+
+class Ray(Plugin):
+    """Head tasks before the other tasks of their job."""
+
+    @hookimpl
+    def task_order(self, left: Task, right: Task) -> int:
+        return _follows(left) - _follows(right)
+
+    @hookimpl
+    def task_order_key(self, task: Task) -> bool:
+        return _follows(task)
+
+
+def _follows(task: Task) -> bool:
+    return task.labels.get(_NODE_TYPE) != "head"

@@ -1,0 +1,56 @@
+"""Tells in which order the cycle will take up jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pumice import Plugin, hookimpl
+from pumice.model.job import Job
+from pumice.session.chunks import has_pending, is_ready_to_schedule
+from pumice.session.queue_tree import QueueTree
+
+PATH = "/get-job-order"
+_ALLOCATE = "fair_allocate"
+
+
+class ReflectJobOrder(Plugin):
+    """Serve the order of jobs, as ``fair_allocate`` finds it when the cycle begins.
+
+    ``/get-job-order`` answers ``{"global_order": [{"id", "priority"}], "queue_order": {queue:
+    [...]}}``. Name it last in the policy: plugins that open after it are not asked properly.
+    """
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        waiting = [
+            job
+            for job in self.session.jobs.values()
+            if has_pending(job) and is_ready_to_schedule(job)
+        ]
+        tree = QueueTree(self.session, waiting, depth=self._depth())
+        self._order: list[Job] = []
+        while tree:
+            self._order.append(tree.pop())
+
+    def _depth(self) -> int | None:
+        """The depth to which the policy lets the allocating action look into queues."""
+        for entry in self.session.policy.actions:
+            if entry.name == _ALLOCATE:
+                depth: int | None = getattr(entry.options, "queue_depth", None)
+                return depth
+        return None
+
+    @hookimpl
+    def http_handlers(self) -> Mapping[str, Callable[..., Any]]:
+        return {PATH: self.job_order_found}
+
+    def job_order_found(self) -> dict[str, Any]:
+        queues: dict[str, list[dict[str, Any]]] = {}
+        for job in self._order:
+            queues.setdefault(job.queue, []).append(_entry(job))
+        return {"global_order": [_entry(job) for job in self._order], "queue_order": queues}
+
+
+def _entry(job: Job) -> dict[str, Any]:
+    return {"id": job.uid, "priority": job.priority}

@@ -1,0 +1,53 @@
+"""Let jobs into their queues only while their namespace's quotas can hold them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from pumice import PERMIT, Plugin, hookimpl
+from pumice.model.facts import ResourceQuota
+from pumice.model.job import Job
+from pumice_builtin_plugins._minimums import refuse
+
+
+class ResourceQuotas(Plugin):
+    """Admit jobs while their declared minimum fits into every ResourceQuota of the namespace.
+
+    Names are compared as they are written: a quota on ``requests.cpu`` bounds jobs whose
+    minResources say ``requests.cpu``. Scopes of quotas are not looked at.
+    """
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        self._quotas: defaultdict[str, list[ResourceQuota]] = defaultdict(list)
+        for quota in self.session.cluster.inventory.quotas.values():
+            self._quotas[quota.namespace].append(quota)
+        self._admitted: defaultdict[str, dict[str, float]] = defaultdict(dict)
+
+    @hookimpl
+    def job_enqueueable(self, job: Job) -> int:
+        minimum, admitted = _minimum(job), self._admitted[job.namespace]
+        for quota in self._quotas[job.namespace]:
+            over = [
+                name
+                for name, hard in quota.hard.items()
+                if name in minimum
+                and minimum[name] + quota.used.get(name, 0) + admitted.get(name, 0) > hard
+            ]
+            if over:
+                what = f"resource quota {quota.name} insufficient"
+                return refuse(job, what, "insufficient", over)
+        return PERMIT
+
+    @hookimpl
+    def job_enqueued(self, job: Job) -> None:
+        admitted = self._admitted[job.namespace]
+        for name, amount in _minimum(job).items():
+            admitted[name] = admitted.get(name, 0) + amount
+
+
+def _minimum(job: Job) -> Mapping[str, float]:
+    """The job's declared minimum by the names that the pod group uses."""
+    minimum: Mapping[str, float] = job.group.extra.get("min_resources", {})
+    return minimum

@@ -1,0 +1,30 @@
+"""Keep tasks that need no GPU off the nodes that have some."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from pumice import Plugin, hookimpl
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice_builtin_plugins._kai_nodes import gpu_less, wants_gpus
+
+_SCORE = 10.0
+
+
+class ResourceType(Plugin):
+    """Score 10 for nodes without any GPU when a task asks for none."""
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        self._scores = gpu_less(self.session.nodes) * _SCORE
+
+    def class_key(self, task: Task) -> Hashable:
+        """Parts of GPUs are not told by the request's quantities."""
+        return wants_gpus(task, self.session.nodes)
+
+    @hookimpl(scope="static")
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        return None if wants_gpus(task, nodes.table) else nodes.take(self._scores)

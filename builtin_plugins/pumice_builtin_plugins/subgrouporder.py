@@ -1,0 +1,23 @@
+"""Pod sets of a job grow evenly: the one that is furthest below its minimum first."""
+
+from __future__ import annotations
+
+from pumice import Plugin, hookimpl
+from pumice.model.job import SubJob
+from pumice.session.chunks import active_count
+
+
+class SubGroupOrder(Plugin):
+    """Pod sets below their minimum first, then by how much they have of it.
+
+    Among victims it is the other way round: the pod set that has most of its minimum shrinks.
+    """
+
+    @hookimpl
+    def pod_set_order(self, left: SubJob, right: SubJob) -> int:
+        l_active, r_active = active_count(left), active_count(right)
+        l_below, r_below = l_active < left.min_available, r_active < right.min_available
+        if l_below or r_below:
+            return r_below - l_below
+        # active / minimum, multiplied out
+        return l_active * right.min_available - r_active * left.min_available

@@ -1,0 +1,36 @@
+"""Tasks of a job in the order that their labels ask for."""
+
+from __future__ import annotations
+
+import re
+
+from pumice import Plugin, hookimpl
+from pumice.model.task import Task
+
+LABEL = "kai.scheduler/task-priority"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+_READABLE, _UNREADABLE, _UNLABELLED = range(3)
+
+
+class TaskOrder(Plugin):
+    """Tasks by the label ``kai.scheduler/task-priority``, the higher number first.
+
+    Tasks whose label is no whole number come after, those without the label last. Put it behind
+    plugins that know the roles of tasks: it then breaks their ties.
+    """
+
+    @hookimpl
+    def task_order(self, left: Task, right: Task) -> int:
+        l_key, r_key = self.task_order_key(left), self.task_order_key(right)
+        return (l_key > r_key) - (l_key < r_key)
+
+    @hookimpl
+    def task_order_key(self, task: Task) -> tuple[int, int]:
+        told = task.pod.extra.get("task_order_priority")
+        label = task.labels.get(LABEL) if told is None else str(told)
+        if label is None:
+            return _UNLABELLED, 0
+        if not _INTEGER.fullmatch(label):
+            return _UNREADABLE, 0
+        return _READABLE, -int(label)

@@ -1,0 +1,127 @@
+"""Write the reference pages from the code: extension points, rules, plugins, actions, commands.
+
+Run ``python docs/generate.py`` after a change; a test fails while the pages are out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pumice.cli import main as pumice_command
+from pumice.combine import RULES
+from pumice.config.options import describe
+from pumice.discovery import Catalog, Kind
+from pumice.hookspecs import POINTS
+
+DOCS = Path(__file__).parent
+BUILTIN = ("pumice-builtin-plugins", "pumice-builtin-actions")
+_NOTE = "<!-- written by docs/generate.py; change the code, not this page -->\n"
+
+
+def extension_points() -> str:
+    lines = [
+        "# Extension points",
+        _NOTE,
+        "Every question that an action may put to the plugins. A plugin answers one by a method of",
+        "its name, decorated with `@hookimpl`, that names those of the arguments it needs.",
+        "`pumice hooks` lists the same with who implements each.",
+        "",
+        "## Combination rules",
+        "",
+        "| rule | how answers become one | nobody answers |",
+        "|---|---|---|",
+    ]
+    for rule in RULES:
+        made = rule()
+        lines.append(f"| {made.name} | {made.meaning} | {made.nobody} |")
+    group = ""
+    for point in POINTS.values():
+        if point.group != group:
+            group = point.group
+            lines += ["", f"## {group.capitalize()}"]
+        form = f" · a form of `{point.form_of}`" if point.form_of else ""
+        gate = "" if point.gated else " · never gated by `enable` or `disable`"
+        lines += [
+            "",
+            f"### {point.name}",
+            "",
+            f"`{point.signature}`",
+            "",
+            f"Combined by **{point.rule.name}**{form}{gate}.",
+            "",
+            point.doc,
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def parts(kind: Kind, title: str, intro: str) -> str:
+    lines = [f"# {title}", _NOTE, intro]
+    for listed in Catalog().listing(kind):
+        if listed.found.source.distribution not in BUILTIN or listed.loaded is None:
+            continue
+        loaded = listed.loaded
+        lines += ["", f"## {loaded.name}", "", inspect.getdoc(loaded.cls) or ""]
+        if loaded.points:
+            lines += ["", "Answers: " + ", ".join(f"`{point}`" for point in loaded.points) + "."]
+        options = describe(loaded.cls.Options)
+        if options:
+            lines += ["", "| option | type | default | meaning |", "|---|---|---|---|"]
+            lines += [
+                f"| `{o.name}` | {o.type.replace('|', 'or')} | `{o.default}` | {o.help} |"
+                for o in options
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def commands() -> str:
+    lines = ["# Commands", _NOTE, "`pumice COMMAND --help` prints the same."]
+    for path, command in _walk(pumice_command, "pumice"):
+        context = click.Context(command, info_name=path)
+        lines += ["", f"## {path}", "", "```text", command.get_help(context), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _walk(inner, f"{path} {name}")
+
+
+def pages() -> dict[Path, str]:
+    return {
+        DOCS / "extension-points.md": extension_points(),
+        DOCS / "plugins.md": parts(
+            "plugin",
+            "Plugins",
+            "The plugins of `pumice-builtin-plugins`, with the extension points that each answers"
+            " and its options, set under `[plugin.NAME]` of a policy.",
+        ),
+        DOCS / "actions.md": parts(
+            "action",
+            "Actions",
+            "The actions of `pumice-builtin-actions`, in the order of their names, with their"
+            " options, set under `[action.NAME]` of a policy.",
+        ),
+        DOCS / "commands.md": commands(),
+    }
+
+
+def main() -> int:
+    for path, text in pages().items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            sys.stdout.write(f"wrote {path.name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,51 @@
+"""What an action author subclasses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel
+
+from pumice.plugin import OptionsModel
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+
+class Action:
+    """Base of every action: one step of the cycle, run in the order the policy lists them.
+
+    An action asks the session's extension points and changes its state through statements; it
+    never talks to a cluster. ``initialize`` runs when the policy is loaded, ``uninitialize`` when
+    it is dropped; between them ``execute`` runs once per cycle.
+    """
+
+    class Options(OptionsModel):
+        """The action's options; an action with options nests a subclass of this name."""
+
+    api_version: ClassVar[str | None] = None
+    """The API version that the action was written for ("1.0"); checked when given."""
+    evicts: ClassVar[bool] = False
+    """Whether the action takes room from running tasks (the policy check looks at it)."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Extension points without any answer to which the action does nothing."""
+
+    name: str
+    options: Any
+
+    def __init__(self, options: BaseModel, name: str) -> None:
+        self.options = options
+        self.name = name
+
+    def initialize(self) -> None:
+        """Acquire what outlives a cycle."""
+
+    def execute(self, session: Session) -> None:
+        """Decide; called once per cycle."""
+        raise NotImplementedError
+
+    def uninitialize(self) -> None:
+        """Release what :meth:`initialize` acquired."""
+
+    def __repr__(self) -> str:
+        return f"<action {self.name}>"

@@ -1,0 +1,227 @@
+"""The embedded cluster: an inventory in memory that carries decisions out between cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pumice.decisions import Bind, Decisions, JobState, Promise
+from pumice.model.facts import Inventory, Pod, PodGroup
+from pumice.model.task import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Between = Literal["settle", "recreate", "none"]
+"""What becomes of decisions before the next cycle.
+
+``settle``: a bound pod runs, an evicted one is gone. ``recreate``: the same, but an evicted pod
+comes back as a fresh pending one, as its controller would make it. ``none``: nothing is finished,
+so that bound pods stay Binding and evicted ones Releasing, and the pod groups stay as they were.
+"""
+
+_EPOCH = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
+"""The time of a cluster whose objects have none."""
+_FLEETING = ("state", "node", "gpu_groups")
+"""Facts about where a pod is: they end when the pod moves."""
+
+
+class MemoryBackend:
+    """Schedules objects that were read from files; nothing outside this process is touched.
+
+    Decisions are only recorded when they are applied; :meth:`advance` carries them out. The clock
+    stands still but for :meth:`step`.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        now: float | None = None,
+        between: Between = "settle",
+        eviction_takes: int = 0,
+    ) -> None:
+        self._inventory = inventory
+        self._now = latest(inventory) + 1 if now is None else now
+        self._between = between
+        self._eviction_takes = eviction_takes
+        self._terminating: dict[str, int] = {}
+        """By uid of an evicted pod: for how many more cycles it holds its room."""
+        self._due: list[Decisions] = []
+        self.history: list[Decisions] = []
+        """The decisions of every cycle so far."""
+
+    @classmethod
+    def from_files(cls, paths: Iterable[str | Path], *, default_queue: str = "default") -> Self:
+        """A cluster read from manifests."""
+        from pumice.manifests import load
+
+        return cls(load(paths, default_queue=default_queue))
+
+    # -- what a scheduler asks
+
+    def snapshot(self) -> Inventory:
+        return self._inventory
+
+    def apply(self, decisions: Decisions) -> None:
+        self.history.append(decisions)
+        self._due.append(decisions)
+
+    def now(self) -> float:
+        return self._now
+
+    # -- between cycles
+
+    def step(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += seconds
+
+    def replace(self, inventory: Inventory) -> None:
+        """Go on with other facts, as when objects have come or gone from outside."""
+        self._inventory = inventory
+
+    def advance(self) -> None:
+        """Carry out what was decided since the last time."""
+        # A cluster of an earlier cycle still looks at the old tables.
+        pods, groups = dict(self._inventory.pods), dict(self._inventory.groups)
+        self._inventory = replace(self._inventory, pods=pods, groups=groups)
+        self._wait_for_terminating()
+        for decisions in self._due:
+            for bind in decisions.binds:
+                self._start(bind)
+            # A task may be evicted twice in one cycle, for two claimants.
+            for uid in dict.fromkeys(eviction.uid for eviction in decisions.evictions):
+                self._evict(uid)
+            if self._between == "recreate":
+                self._recreate_terminated()
+            if self._between == "settle":
+                for promise in decisions.pipelined:
+                    self._nominate(promise)
+            if self._between != "none":
+                for state in decisions.jobs:
+                    self._write_status(state)
+        self._due.clear()
+
+    def _start(self, bind: Bind) -> None:
+        pods = self._inventory.pods
+        pod = pods.get(bind.uid)
+        if pod is None:
+            return
+        annotations = {**pod.annotations, **bind.annotations}
+        moved = _moved(pod, node_name=bind.node, annotations=annotations)
+        if bind.gpu_groups:
+            moved.extra["gpu_groups"] = bind.gpu_groups
+        if self._between == "none":
+            pods[bind.uid] = replace(
+                moved, extra={**moved.extra, "state": TaskStatus.BINDING.label}
+            )
+        else:
+            scheduled = {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastTransitionTime": datetime.fromtimestamp(self._now, UTC).isoformat(),
+            }
+            conditions = _by_type((*pod.conditions, scheduled))
+            pods[bind.uid] = replace(
+                moved,
+                phase="Running",
+                nominated_node="",
+                start_time=self._now,
+                conditions=conditions,
+            )
+
+    def _evict(self, uid: str) -> None:
+        pods = self._inventory.pods
+        pod = pods.get(uid)
+        if pod is None or uid in self._terminating:
+            return
+        if self._between == "none":
+            pods[uid] = _moved(pod, deleted=self._now)
+        elif self._eviction_takes:
+            pods[uid] = _moved(pod, deleted=self._now)
+            self._terminating[uid] = self._eviction_takes
+        else:
+            self._end(uid)
+
+    def _recreate_terminated(self) -> None:
+        """Pods that were going before the cycle are gone, too, and their controllers act."""
+        for uid, pod in list(self._inventory.pods.items()):
+            going = pod.deleted is not None or pod.extra.get("state") == TaskStatus.RELEASING.label
+            if going and uid not in self._terminating and not self._is_deleted(pod):
+                self._end(uid)
+
+    def _is_deleted(self, pod: Pod) -> bool:
+        """Whether the pod's job is being deleted, so that nobody makes the pod anew."""
+        group = self._inventory.groups.get(pod.group)
+        return group is not None and bool(group.extra.get("delete_job_in_test", False))
+
+    def _wait_for_terminating(self) -> None:
+        for uid in list(self._terminating):
+            self._terminating[uid] -= 1
+            if not self._terminating[uid]:
+                del self._terminating[uid]
+                self._end(uid)
+
+    def _end(self, uid: str) -> None:
+        pod = self._inventory.pods.pop(uid)
+        if self._between == "recreate" and not self._is_deleted(pod):
+            self._inventory.pods[uid] = _moved(
+                pod, phase="Pending", node_name="", deleted=None, start_time=None, conditions=()
+            )
+
+    def _nominate(self, promise: Promise) -> None:
+        pod = self._inventory.pods.get(promise.uid)
+        if pod is not None and promise.eviction_occurred and promise.node:
+            self._inventory.pods[promise.uid] = replace(pod, nominated_node=promise.node)
+
+    def _write_status(self, state: JobState) -> None:
+        group = self._inventory.groups.get(state.job)
+        decided = (state.phase, state.last_start, state.stale_since)
+        if group is not None and (_told(group) != decided or state.conditions):
+            self._inventory.groups[state.job] = _with_status(group, state)
+
+
+def latest(inventory: Inventory) -> float:
+    """The latest time that any object tells; a fixed time where none does."""
+    created = (
+        fact.created
+        for facts in (inventory.pods, inventory.nodes, inventory.groups, inventory.queues)
+        for fact in facts.values()
+    )
+    pods = (t for pod in inventory.pods.values() for t in (pod.start_time, pod.deleted) if t)
+    return max((*created, *pods), default=0.0) or _EPOCH
+
+
+def _moved(pod: Pod, **changes: Any) -> Pod:
+    """The pod with changes, and without what was told from outside about its place."""
+    extra = {key: value for key, value in pod.extra.items() if key not in _FLEETING}
+    return replace(pod, extra=extra, **changes)
+
+
+def _with_status(group: PodGroup, state: JobState) -> PodGroup:
+    conditions = _by_type((*group.conditions, *state.conditions))
+    # What a scenario told about the past is overtaken by what has happened since.
+    extra = {k: v for k, v in group.extra.items() if k not in _OVERTAKEN}
+    return replace(
+        group,
+        phase=state.phase,
+        conditions=conditions,
+        last_start=state.last_start,
+        stale_since=state.stale_since,
+        extra=extra,
+    )
+
+
+_OVERTAKEN = ("last_start_seconds_ago", "stale_seconds")
+
+
+def _told(group: PodGroup) -> tuple[str, float | None, float | None]:
+    return (group.phase, group.last_start, group.stale_since)
+
+
+def _by_type(conditions: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """One condition a type, the last one told."""
+    return tuple({condition.get("type"): condition for condition in conditions}.values())

@@ -1,0 +1,64 @@
+"""The decisions of a cycle as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from pumice.cli._output import add_row, make_table, print_heading, print_table
+from pumice.decisions import Decisions, JobState
+
+
+def print_cycle(number: int, decisions: Decisions) -> None:
+    """What was decided in one cycle, and who waits for what."""
+    waiting = [state for state in decisions.jobs if state.reason]
+    print_heading(f"Cycle {number}: {_summary(decisions, waiting)}")
+    if decisions.binds:
+        table = make_table("BOUND", "NODE")
+        for bind in decisions.binds:
+            add_row(table, bind.task, bind.node)
+        _print(table)
+    if decisions.evictions:
+        table = make_table("EVICTED", "NODE", "FOR", "BY", "WHY")
+        for gone in decisions.evictions:
+            add_row(
+                table, gone.task, gone.node, gone.claimant or "nobody", gone.action, gone.reason
+            )
+        _print(table)
+    if decisions.pipelined:
+        table = make_table("PROMISED", "NODE")
+        for promise in decisions.pipelined:
+            add_row(table, promise.task, promise.node)
+        _print(table)
+    if waiting:
+        table = make_table("WAITING", "QUEUE", "PHASE", "READY", "PENDING", "WHY")
+        for job in waiting:
+            add_row(table, job.job, job.queue, job.phase, job.ready, job.pending, job.reason)
+        _print(table)
+
+
+def print_totals(history: Sequence[Decisions]) -> None:
+    """One line on everything."""
+    bound = sum(len(decisions.binds) for decisions in history)
+    evicted = sum(len(decisions.evictions) for decisions in history)
+    waiting = sum(bool(state.reason) for state in history[-1].jobs)
+    cycles = "1 cycle" if len(history) == 1 else f"{len(history)} cycles"
+    jobs = "1 job waits" if waiting == 1 else f"{waiting} jobs wait"
+    click.echo(f"\n{cycles}: {bound} bound, {evicted} evicted; {jobs}")
+
+
+def _summary(decisions: Decisions, waiting: Sequence[JobState]) -> str:
+    counts = (
+        (len(decisions.binds), "bound"),
+        (len(decisions.evictions), "evicted"),
+        (len(decisions.pipelined), "promised"),
+        (len(waiting), "waiting"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing to do"
+
+
+def _print(table: Table) -> None:
+    click.echo()
+    print_table(table)

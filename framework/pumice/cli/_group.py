@@ -1,0 +1,111 @@
+"""The ``pumice`` command: its global options, its subcommands, and how errors are told."""
+
+from __future__ import annotations
+
+import errno
+from importlib import import_module
+from typing import Any
+
+import click
+
+from pumice import __version__
+from pumice._nearest import did_you_mean
+from pumice.errors import PumiceError
+
+COMMANDS = {
+    "run": ("pumice.cli.run:command", "Schedule a cluster and print the decisions."),
+    "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
+    "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
+    "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
+    "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
+    "config": ("pumice.cli.config:command", "Check a policy, or show what it amounts to."),
+}
+"""Subcommands: where each lives, and its line of help, so that help imports none of them."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"there is no command {args[0]!r}{near}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.UsageError as error:
+            raise click.exceptions.Exit(_tell_usage(error)) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            status = _tell_usage(error)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as error:
+            if ctx.params.get("debug") or getattr(error, "errno", None) == errno.EPIPE:
+                raise
+            status = _tell(error)
+        ctx.exit(status)
+
+
+def _tell(error: Exception) -> int:
+    """Print an error for the user; gives the exit status."""
+    if isinstance(error, PumiceError):
+        _print_error(str(error), error.hint)
+        return error.exit_status
+    hint = "this should not happen; 'pumice --debug …' shows where it did"
+    _print_error(f"{type(error).__name__}: {error}", hint)
+    return 1
+
+
+def _tell_usage(error: click.UsageError) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+    else:
+        message = error.format_message().rstrip(".")
+        command = error.ctx.command_path if error.ctx else "pumice"
+        _print_error(message[:1].lower() + message[1:], f"see '{command} --help'")
+    return error.exit_code
+
+
+def _print_error(message: str, hint: str) -> None:
+    click.echo(f"error: {message}", err=True)
+    for line in hint.splitlines():
+        click.echo(f"hint: {line}", err=True)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+@click.version_option(__version__, prog_name="pumice", message="%(prog)s %(version)s")
+@click.option("-v", "--verbose", count=True, help="Log decisions; -vv logs everything.")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(verbose: int, quiet: bool, log_json: bool, debug: bool) -> None:
+    """A batch and GPU cluster scheduler made of plugins."""
+    from pumice import log
+
+    log.setup(-1 if quiet else verbose, json=log_json)

@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
+"""Whether the file is there is told by the policy's own error."""
+
+
+def output_option(function: F) -> F:
+    """``-o table|json``, given to the command as ``output``."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="How to print the answer.",
+    )(function)
+
+
+def set_option(function: F) -> F:
+    """``--set KEY=VALUE``, given to the command as ``overrides``."""
+    return click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Override one setting, as in plugin.binpack.binpack.weight=5; may be repeated.",
+    )(function)
+
+
+def policy_options(function: F) -> F:
+    """``-c FILE``, ``--preset NAME`` and ``--set``, as ``policy``, ``preset`` and ``overrides``."""
+    function = set_option(function)
+    function = click.option("--preset", metavar="NAME", help="A policy that ships with Pumice.")(
+        function
+    )
+    return click.option(
+        "-c", "--config", "policy", type=POLICY_FILE, metavar="FILE", help="The policy file."
+    )(function)

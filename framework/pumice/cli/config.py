@@ -1,0 +1,214 @@
+"""``pumice config``: whether a policy is sound, what it amounts to, and where from it may come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pumice.cli._options import POLICY_FILE, output_option, set_option
+from pumice.cli._output import (
+    add_row,
+    make_table,
+    print_facts,
+    print_heading,
+    print_json,
+    print_table,
+)
+from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
+from pumice.config.importers import importer, importer_names
+from pumice.config.importers._toml import write_toml
+from pumice.config.options import values_of
+from pumice.errors import PolicyError, PumiceError
+from pumice.hookspecs import POINTS
+
+
+@click.group("config")
+def command() -> None:
+    """Check a policy, show what it amounts to, or import one."""
+
+
+@command.command("check", short_help="Tell everything that is wrong with a policy.")
+@click.argument("file", type=POLICY_FILE)
+@set_option
+@output_option
+@click.pass_context
+def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: str) -> None:
+    """Tell everything that is wrong with a policy FILE; exit status 2 when something is."""
+    try:
+        policy = load_policy(file, overrides=overrides)
+    except PolicyError as error:
+        if output == "table":
+            raise
+        print_json({"ok": False, "problems": error.problems, "warnings": []})
+        ctx.exit(error.exit_status)
+    if output == "json":
+        print_json({"ok": True, "problems": [], "warnings": list(policy.warnings)})
+        return
+    _print_warnings(policy)
+    counts = f"{len(policy.actions)} actions, {len(policy.plugins)} plugins in {len(policy.tiers)}"
+    click.echo(f"{policy.origin}: ok, {counts} tiers")
+
+
+@command.command("show", short_help="Show the pipeline that a policy amounts to.")
+@click.argument("file", type=POLICY_FILE, required=False)
+@click.option("--preset", metavar="NAME", help="Show a policy that ships with Pumice.")
+@set_option
+@output_option
+def show(file: Path | None, preset: str | None, overrides: tuple[str, ...], output: str) -> None:
+    """Show the pipeline in effect: actions, tiers, options, and who answers which point.
+
+    Without FILE and --preset it is the default policy.
+    """
+    policy = load_policy(file, preset=preset, overrides=overrides)
+    if output == "json":
+        print_json(_as_data(policy))
+        return
+    actions = " → ".join(entry.name for entry in policy.actions)
+    print_facts(("policy", policy.origin), ("actions", actions))
+    _print_tiers(policy)
+    _print_options(policy)
+    _print_voters(policy)
+    _print_warnings(policy)
+
+
+@command.command("import", short_help="Make a policy from another scheduler's configuration.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(importer_names()),
+    required=True,
+    help="Whose configuration it is.",
+)
+@click.option(
+    "-O", "--output-file", type=POLICY_FILE, metavar="FILE", help="Where to write the policy."
+)
+def import_(file: str, origin: str, output_file: Path | None) -> None:
+    """Make a policy that decides the same as the configuration in FILE (- is standard input).
+
+    It goes to the standard output unless -O names a file. What it cannot say is told in comments
+    at its top and on standard error.
+    """
+    try:
+        with click.open_file(file, encoding="utf-8") as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or f"not UTF-8 text: {error}"
+        raise PumiceError(f"{file}: cannot be read: {reason}") from error
+    name = "standard input" if file == "-" else file
+    policy, notes = importer(origin)(text, where=name)
+    try:
+        warnings = policy_from_dict(policy, where=name).warnings
+    except MissingParts as missing:
+        warnings = tuple(missing.problems)
+    title = f"Imported from the {origin.capitalize()} configuration {Path(name).name}."
+    result = write_toml(policy, title, notes)
+    for line in (*(f"note: {note}" for note in notes), *(f"warning: {w}" for w in warnings)):
+        click.echo(line.replace("\n", "\n    "), err=True)
+    if output_file is None:
+        click.echo(result, nl=False)
+    else:
+        _write(output_file, result)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PumiceError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _print_tiers(policy: Policy) -> None:
+    print_heading("Parts")
+    table = make_table("TIER", "NAME", "DISTRIBUTION", "VERSION", "POINTS")
+    for entry in policy.actions:
+        add_row(table, "action", entry.name, entry.source.distribution, entry.source.version, "")
+    for number, tier in enumerate(policy.tiers, 1):
+        for plugin in tier:
+            source = plugin.source
+            gates = []
+            if plugin.enable is not None:
+                gates.append(f"only {', '.join(sorted(plugin.enable)) or 'none'}")
+            if plugin.disable:
+                gates.append(f"without {', '.join(sorted(plugin.disable))}")
+            cells = (source.distribution, source.version, "; ".join(gates) or "all")
+            add_row(table, number, plugin.name, *cells)
+    print_table(table)
+
+
+def _print_options(policy: Policy) -> None:
+    print_heading("Options (* differs from the default)")
+    table = make_table("OF", "OPTION", "VALUE", "")
+    for kind, entries in (("plugin", policy.plugins), ("action", policy.actions)):
+        for entry in entries:
+            for name, (value, changed) in values_of(entry.options).items():
+                add_row(table, f"{kind} {entry.name}", name, _spell(value), "*" if changed else "")
+    for name, (value, changed) in values_of(policy.scheduler).items():
+        add_row(table, "scheduler", name, _spell(value), "*" if changed else "")
+    print_table(table)
+
+
+def _print_voters(policy: Policy) -> None:
+    print_heading("Who answers what")
+    tiers = [f"TIER {number}" for number in range(1, len(policy.tiers) + 1)]
+    table = make_table("POINT", "COMBINED BY", *tiers)
+    for point, voters in _voters(policy).items():
+        cells = (", ".join(names) for names in voters)
+        add_row(table, point, POINTS[point].rule.name, *cells)
+    print_table(table)
+
+
+def _print_warnings(policy: Policy) -> None:
+    for warning in policy.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _voters(policy: Policy) -> dict[str, list[list[str]]]:
+    """Per extension point that anybody answers: the names, tier by tier, in order."""
+    points = {point.base for point in POINTS.values()}
+    found = {
+        point: [[entry.name for entry in tier] for tier in policy.voters(point)]
+        for point in POINTS
+        if point in points
+    }
+    return {point: tiers for point, tiers in found.items() if any(tiers)}
+
+
+def _as_data(policy: Policy) -> dict[str, Any]:
+    return {
+        "policy": policy.origin,
+        "actions": [_entry_data(entry) for entry in policy.actions],
+        "tiers": [
+            [
+                {
+                    **_entry_data(entry),
+                    "points": [p for p in entry.points if entry.answers(p)],
+                    "enable": None if entry.enable is None else sorted(entry.enable),
+                    "disable": sorted(entry.disable),
+                }
+                for entry in tier
+            ]
+            for tier in policy.tiers
+        ],
+        "points": _voters(policy),
+        "scheduler": {name: value for name, (value, _) in values_of(policy.scheduler).items()},
+        "config": policy.raw,
+        "warnings": list(policy.warnings),
+    }
+
+
+def _entry_data(entry: Any) -> dict[str, Any]:
+    values = values_of(entry.options)
+    return {
+        "name": entry.name,
+        "distribution": entry.source.distribution,
+        "version": entry.source.version,
+        "options": {name: value for name, (value, _) in values.items()},
+        "changed": [name for name, (_, changed) in values.items() if changed],
+    }
+
+
+def _spell(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)

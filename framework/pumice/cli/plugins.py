@@ -1,0 +1,22 @@
+"""``pumice plugins``: what is installed to answer extension points."""
+
+from __future__ import annotations
+
+import click
+
+from pumice.cli._options import output_option
+from pumice.cli._parts import list_parts, show_part
+
+
+@click.command("plugins")
+@click.argument("name", required=False)
+@output_option
+def command(name: str | None, output: str) -> None:
+    """List the installed plugins, or show one: what it answers, and its options.
+
+    A plugin that cannot be loaded is listed with the reason.
+    """
+    if name is None:
+        list_parts("plugin", output)
+    else:
+        show_part("plugin", name, output)

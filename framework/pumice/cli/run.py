@@ -1,0 +1,154 @@
+"""``pumice run``: schedule a cluster and print the decisions."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from pumice._nearest import did_you_mean
+from pumice.backends import Backend
+from pumice.backends.adopt import adopt
+from pumice.backends.memory import MemoryBackend
+from pumice.cli._decisions import print_cycle, print_totals
+from pumice.cli._options import output_option, policy_options
+from pumice.cli._output import print_json
+from pumice.config import Policy, load_policy
+from pumice.decisions import Decisions
+from pumice.discovery import Catalog
+from pumice.errors import PumiceError
+from pumice.hookspecs import POINTS
+from pumice.ledger import Ledger
+from pumice.model.facts import Inventory
+from pumice.scheduler import Scheduler
+
+ALL = "all"
+EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wrote dump.json"
+
+
+@click.command("run")
+@click.argument("files", nargs=-1, metavar="[FILES...]")
+@policy_options
+@click.option(
+    "--cycles", default=1, type=click.IntRange(1), show_default=True, help="How many cycles."
+)
+@output_option
+@click.option(
+    "--trace",
+    "hooks",
+    multiple=True,
+    metavar="HOOK",
+    help="Print what is asked and answered at an extension point, or at 'all'; may be repeated.",
+)
+@click.option("--check", is_flag=True, help="Check the books after every action.")
+@click.option("--backend", "backend_name", default="memory", show_default=True, metavar="NAME")
+def command(
+    files: tuple[str, ...],
+    policy: str | None,
+    preset: str | None,
+    overrides: tuple[str, ...],
+    cycles: int,
+    output: str,
+    hooks: tuple[str, ...],
+    check: bool,
+    backend_name: str,
+) -> None:
+    """Schedule a cluster and print the decisions.
+
+    FILES are Kubernetes manifests: dumps of 'kubectl get -o json', YAML, directories, or - for
+    the standard input. Between cycles, bound pods start to run and evicted pods go away.
+    """
+    catalog = Catalog()
+    ledger = _ledger(hooks)
+    chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+    for warning in chosen.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    backend = _backend(backend_name, files, chosen, catalog)
+    scheduler = Scheduler(backend, chosen, ledger=ledger, verify=check)
+    history: list[Decisions] = []
+    for number in range(1, cycles + 1):
+        if number > 1:
+            _advance(backend, chosen)
+        history.append(scheduler.run_once())
+        if output == "table":
+            print_cycle(number, history[-1])
+    scheduler.close()
+    if output == "json":
+        print_json({"cycles": [decisions.as_json() for decisions in history]})
+    else:
+        print_totals(history)
+
+
+def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) -> Backend:
+    cls = catalog.load("backend", name).cls
+    settings = policy.scheduler
+    if not hasattr(cls, "from_files"):
+        if files:
+            raise PumiceError(
+                f"the backend {name!r} reads no files", hint="leave the files out of the command"
+            )
+        return _made(name, cls)
+    if not files:
+        raise PumiceError("there is nothing to schedule: no FILES are given", hint=EXAMPLE)
+    backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
+    if isinstance(backend, MemoryBackend):
+        inventory = backend.snapshot()
+        for warning in (*inventory.problems, *_groupless(inventory)):
+            click.echo(f"warning: {warning}", err=True)
+        ours = settings.scheduler_names
+        backend.replace(adopt(inventory, queue=settings.default_queue, scheduler_names=ours))
+    return backend
+
+
+def _groupless(inventory: Inventory) -> list[str]:
+    """Pending pods that no job will have, because the pod group they name is not there."""
+    told = {problem.object for problem in inventory.problems}
+    pods = Counter(
+        pod.group
+        for pod in inventory.pods.values()
+        if pod.group and pod.group not in inventory.groups and pod.phase == "Pending"
+    )
+    return [
+        f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
+        for group, count in sorted(pods.items())
+        if f"PodGroup {group}" not in told
+    ]
+
+
+def _made(name: str, cls: Callable[[], Any]) -> Backend:
+    backend = cls()
+    if not isinstance(backend, Backend):
+        raise PumiceError(f"the backend {name!r} has not the methods of a backend")
+    return backend
+
+
+def _advance(backend: Backend, policy: Policy) -> None:
+    """A cluster of our own waits for us; a real one goes on by itself."""
+    if isinstance(backend, MemoryBackend):
+        backend.advance()
+        backend.step(policy.scheduler.period)
+
+
+def _ledger(hooks: Sequence[str]) -> Ledger | None:
+    """A ledger that prints what is asked at these extension points."""
+    if not hooks:
+        return None
+    known = [*POINTS, ALL]
+    for hook in hooks:
+        if hook not in known:
+            near = did_you_mean(hook, known)
+            raise PumiceError(
+                f"--trace: there is no extension point {hook!r}{near}",
+                hint="'pumice hooks' lists them",
+            )
+    if ALL in hooks:
+        return Ledger(_print_event)
+    return Ledger(_print_event, [POINTS[hook].base for hook in hooks], statements=False)
+
+
+def _print_event(event: dict[str, Any]) -> None:
+    sys.stderr.write(msgspec.json.encode(event, enc_hook=str).decode() + "\n")

@@ -1,0 +1,139 @@
+"""``pumice test``: scenario files are unit tests of a policy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+
+import click
+
+from pumice.errors import ScenarioError
+from pumice.scenarios import Result, Runner, find_files
+
+_MARK = {"passed": "pass", "failed": "FAIL", "error": "FAIL", "skipped": "skip"}
+_COLOUR = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("-k", "word", default="", metavar="WORD", help="Only with WORD in id, title or path.")
+@click.option(
+    "--json",
+    "report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every result to FILE.",
+)
+@click.option("--strict", is_flag=True, help="A scenario that is skipped counts as failed.")
+@click.option("--check", is_flag=True, help="Check the books after every action.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line for every scenario.")
+@click.option(
+    "-j", "--jobs", default=1, type=click.IntRange(0), show_default=True, metavar="N",
+    help="Run N processes; 0: one for each core.",
+)  # fmt: skip
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    word: str,
+    report: Path | None,
+    strict: bool,
+    check: bool,
+    verbose: bool,
+    jobs: int,
+) -> None:
+    """Run every scenario in the files and directories PATH.
+
+    A scenario is a cluster, a policy, and what must be decided. Exit status 1 when one fails.
+    """
+    results = []
+    files = list(dict.fromkeys(find_files(paths)))
+    for result in _run(files, word, check, jobs or os.cpu_count() or 1):
+        results.append(result)
+        _tell(result, verbose=verbose, strict=strict)
+    if not results:
+        where = ", ".join(paths)
+        named = f" with {word!r} in its id, title or path" if word else ""
+        raise ScenarioError(f"{where}: there is no scenario{named}")
+    if report is not None:
+        _write(report, results)
+    _tell_missing(results)
+    counts = Counter(_counted(result) for result in results)
+    click.echo(", ".join(f"{counts[key]} {key}" for key in ("passed", "failed", "skipped")))
+    ctx.exit(1 if counts["failed"] or (strict and counts["skipped"]) else 0)
+
+
+def _run(files: list[Path], word: str, check: bool, jobs: int) -> Iterator[Result]:
+    if jobs > 1 and len(files) > 1:
+        with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+            for results in pool.map(partial(_run_one, word, check), files, chunksize=8):
+                yield from results
+        return
+    runner = Runner(check=check)
+    for file in files:
+        yield from runner.run_file(file, word)
+
+
+@cache
+def _runner(check: bool) -> Runner:
+    """The one runner of a worker process."""
+    return Runner(check=check)
+
+
+def _run_one(word: str, check: bool, file: Path) -> list[Result]:
+    return list(_runner(check).run_file(file, word))
+
+
+def _counted(result: Result) -> str:
+    return "failed" if result.failed else result.verdict
+
+
+def _tell(result: Result, *, verbose: bool, strict: bool) -> None:
+    for warning in result.warnings:
+        click.echo(f"warning: {result.id}: {warning}", err=True)
+    if not (verbose or result.failed or (strict and result.verdict == "skipped")):
+        return
+    mark = click.style(_MARK[result.verdict], fg=_COLOUR[result.verdict])
+    click.echo(f"{mark} {result.id}" + (f": {result.title}" if result.title else ""))
+    if result.failed and result.file not in result.id:
+        click.echo(f"     in {result.file}")
+    for line in result.error.splitlines():
+        click.echo(f"     {line}")
+    for mismatch in result.mismatches:
+        click.echo(f"     {mismatch}")
+    for job, reason in result.reasons:
+        click.echo(f"     {job} waits: {reason}")
+    if result.verdict == "skipped":
+        click.echo(f"     not installed: {_spell(result.missing)}")
+
+
+def _spell(parts: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{kind} {name}" for kind, name in parts)
+
+
+def _tell_missing(results: Iterable[Result]) -> None:
+    counts = Counter(part for result in results for part in result.missing)
+    if not counts:
+        return
+    click.echo("skipped for want of parts that are not installed:")
+    for (kind, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        times = "1 scenario" if count == 1 else f"{count} scenarios"
+        click.echo(f"     {kind} {name}: {times}")
+
+
+def _write(file: Path, results: Iterable[Result]) -> None:
+    results = list(results)
+    counts = Counter(_counted(result) for result in results)
+    data = {
+        **{key: counts[key] for key in ("passed", "failed", "skipped")},
+        "scenarios": [result.as_json() for result in results],
+    }
+    try:
+        file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"--json {file}: {error.strerror or error}") from None

@@ -1,0 +1,207 @@
+"""From layers of configuration to a policy, or to the list of everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pumice._nearest import did_you_mean
+from pumice.config.advice import advise
+from pumice.config.layers import Layer
+from pumice.config.lines import KeyPath
+from pumice.config.options import flatten, names, validate
+from pumice.config.overrides import loosely
+from pumice.config.policy import ActionEntry, PluginEntry, Policy
+from pumice.config.problems import Problems
+from pumice.config.settings import SchedulerSettings
+from pumice.config.shape import Seat, read_actions, read_tiers
+from pumice.discovery import Catalog, Loaded
+from pumice.errors import LoadError
+from pumice.plugin import OptionsModel
+
+KEYS = ("preset", "actions", "tiers", "plugin", "action", "scheduler")
+Part = Literal["plugin", "action"]
+
+
+@dataclass(slots=True)
+class _Given:
+    """Values of options with the places they come from; a later layer's value counts."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, tuple[Layer, KeyPath]] = field(default_factory=dict)
+
+    def put(self, key: str, value: Any, layer: Layer, path: KeyPath) -> None:
+        self.values[key] = value
+        self.origins[key] = (layer, path)
+
+
+class Builder:
+    """Reads layers, lowest first; problems are gathered and raised together."""
+
+    def __init__(self, layers: Sequence[Layer], catalog: Catalog, origin: str) -> None:
+        self.layers = layers
+        self.catalog = catalog
+        self.origin = origin
+        self.main = next(layer for layer in reversed(layers) if not layer.override)
+        self.problems = Problems(layers)
+        self.warnings: list[str] = []
+
+    def build(self, *, complete: bool = True) -> Policy:
+        """Make the policy. When not ``complete``, a key that is absent is no problem."""
+        self._check_keys()
+        actions, tiers = self._seats(complete)
+        plugins = [seat for tier in tiers for seat in tier]
+        made_plugins, plugin_values = self._parts("plugin", plugins)
+        made_actions, action_values = self._parts("action", actions)
+        scheduler, scheduler_values = self._scheduler()
+        self.problems.raise_any(self.origin)
+        policy = Policy(
+            actions=tuple(
+                ActionEntry(name, loaded.cls, options, loaded.source)
+                for name, (loaded, options) in made_actions.items()
+            ),
+            tiers=tuple(tuple(_entry(s, *made_plugins[s.name]) for s in tier) for tier in tiers),
+            scheduler=scheduler,
+            warnings=(),
+            origin=self.origin,
+            raw={
+                "actions": [seat.name for seat in actions],
+                "tiers": [{"plugins": [_plain(seat) for seat in tier]} for tier in tiers],
+                "plugin": plugin_values,
+                "action": action_values,
+                "scheduler": scheduler_values,
+            },
+        )
+        return replace(policy, warnings=(*self.warnings, *advise(policy, actions, tiers)))
+
+    def _check_keys(self) -> None:
+        for layer in self.layers:
+            for key in layer.data:
+                if key not in KEYS:
+                    hint = did_you_mean(key, KEYS) or f"; known: {', '.join(KEYS)}"
+                    self.problems.add(layer, (key,), f"a policy has no key {key!r}{hint}")
+                elif key == "preset" and layer.override:
+                    self.problems.add(layer, (key,), "the preset cannot be overridden")
+
+    def _seats(self, complete: bool) -> tuple[list[Seat], list[list[Seat]]]:
+        last = {key: layer for layer in self.layers for key in layer.data}
+        for key in ("actions", "tiers"):
+            if key not in last and complete:
+                text = f'{key!r} is missing; give it, or start from a preset = "…"'
+                self.problems.add(self.main, (), text)
+        return (
+            read_actions(last["actions"], self.problems) if "actions" in last else [],
+            read_tiers(last["tiers"], self.problems) if "tiers" in last else [],
+        )
+
+    def _parts(
+        self, part: Part, seats: Sequence[Seat]
+    ) -> tuple[dict[str, tuple[Loaded, OptionsModel]], dict[str, dict[str, Any]]]:
+        """Load what is listed and make its options; also the options as they were written."""
+        loaded = {seat.name: self._load(part, seat) for seat in seats}
+        given = self._given(part, loaded)
+        made = {}
+        for seat in seats:
+            known = loaded[seat.name]
+            if known is None:
+                continue
+            options = self._options(part, seat, known, given[seat.name])
+            if options is not None:
+                made[seat.name] = (known, options)
+        return made, {name: found.values for name, found in given.items() if found.values}
+
+    def _load(self, part: Part, seat: Seat) -> Loaded | None:
+        if seat.name not in self.catalog.names(part):
+            self.problems.add_missing(part, seat.name, seat.layer, seat.path, self.catalog)
+            return None
+        try:
+            return self.catalog.load(part, seat.name)
+        except LoadError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            self.problems.add(seat.layer, seat.path, f"{error}{hint}")
+            return None
+
+    def _given(self, part: Part, listed: Mapping[str, Loaded | None]) -> dict[str, _Given]:
+        """The option tables of all layers, flattened and merged key by key."""
+        given = {name: _Given() for name in listed}
+        for layer, name, table in self._tables(part):
+            if layer.loose:
+                name = loosely(name, [*listed, *self.catalog.names(part)])
+            path: KeyPath = (part, name)
+            if name not in listed:
+                self._unlisted(part, name, layer, path)
+            elif (loaded := listed[name]) is not None:
+                seen = set()
+                for key, value, rest in flatten(table, loaded.cls.Options):
+                    if layer.loose:
+                        key = loosely(key, names(loaded.cls.Options))
+                    if key in seen:
+                        text = f"option {key!r} of {part} {name!r} is given twice"
+                        self.problems.add(layer, (*path, *rest), text)
+                    seen.add(key)
+                    given[name].put(key, value, layer, (*path, *rest))
+        return given
+
+    def _tables(self, part: Part) -> Iterator[tuple[Layer, str, Mapping[str, Any]]]:
+        for layer in self.layers:
+            tables = layer.data.get(part, {})
+            if not isinstance(tables, Mapping):
+                text = f"{part!r} should hold a table of options for each {part}"
+                self.problems.add(layer, (part,), text)
+                continue
+            for name, table in tables.items():
+                if isinstance(table, Mapping):
+                    yield layer, name, table
+                else:
+                    text = f"[{part}.{name}] should be a table of options, not {table!r}"
+                    self.problems.add(layer, (part, name), text)
+
+    def _unlisted(self, part: Part, name: str, layer: Layer, path: KeyPath) -> None:
+        if name not in self.catalog.names(part):
+            self.problems.add_missing(part, name, layer, path, self.catalog)
+            return
+        place = "tier" if part == "plugin" else "entry of 'actions'"
+        self.warnings.append(
+            f"{layer.where(path)}: the options of {part} {name!r} are not used: no {place} names it"
+        )
+
+    def _options(
+        self, part: Part, seat: Seat, loaded: Loaded, given: _Given
+    ) -> OptionsModel | None:
+        what = f"{part} {seat.name!r} ({loaded.source.label})"
+        options, problems = validate(loaded.cls.Options, given.values, what)
+        for key, text in problems:
+            self.problems.add(*given.origins.get(key or "", (seat.layer, seat.path)), text)
+        return options
+
+    def _scheduler(self) -> tuple[SchedulerSettings, dict[str, Any]]:
+        given = _Given()
+        for layer in self.layers:
+            table = layer.data.get("scheduler", {})
+            if not isinstance(table, Mapping):
+                self.problems.add(
+                    layer, ("scheduler",), f"[scheduler] should be a table, not {table!r}"
+                )
+                continue
+            for key, value in table.items():
+                given.put(key, value, layer, ("scheduler", key))
+        settings, problems = validate(SchedulerSettings, given.values, "[scheduler]", "setting")
+        for key, text in problems:
+            self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)
+        return settings or SchedulerSettings(), given.values
+
+
+def _entry(seat: Seat, loaded: Loaded, options: OptionsModel) -> PluginEntry:
+    return PluginEntry(
+        seat.name, loaded.cls, options, loaded.source, loaded.points, seat.enable, seat.disable
+    )
+
+
+def _plain(seat: Seat) -> str | dict[str, Any]:
+    entry: dict[str, Any] = {"name": seat.name}
+    if seat.enable is not None:
+        entry["enable"] = sorted(seat.enable)
+    if seat.disable:
+        entry["disable"] = sorted(seat.disable)
+    return entry if len(entry) > 1 else seat.name

@@ -1,0 +1,38 @@
+"""Policies written in another scheduler's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pumice._nearest import did_you_mean
+from pumice.config.importers.volcano import translate_volcano
+from pumice.config.kai import translate_kai
+from pumice.discovery import Catalog
+from pumice.errors import PumiceError
+
+DIALECTS = ("pumice", "volcano", "kai")
+
+
+def translate(
+    config: Mapping[str, Any],
+    dialect: str = "pumice",
+    *,
+    where: str = "policy",
+    catalog: Catalog | None = None,
+) -> dict[str, Any]:
+    """The configuration in our names.
+
+    Volcano's names are ours, and a part that is shaped as its file is imported. Option values are
+    often strings, but so may ours be: each is coerced to the type of its option.
+    """
+    if dialect not in DIALECTS:
+        raise PumiceError(
+            f"{where}: no dialect is named {dialect!r}{did_you_mean(dialect, DIALECTS)}",
+            hint=f"dialects: {', '.join(DIALECTS)}",
+        )
+    if dialect == "kai":
+        return translate_kai(config, where=where)
+    if dialect == "volcano":
+        return translate_volcano(config, where=where, catalog=catalog)
+    return dict(config)

@@ -1,0 +1,113 @@
+"""Arguments of Volcano's plugins and actions: which it would take, and which it passes over."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from pumice._nearest import did_you_mean
+from pumice.config.duration import seconds
+from pumice.config.importers._notes import Note
+from pumice.config.lines import KeyPath
+from pumice.config.options import names
+
+HIERARCHY = "hierarchy"
+"""Our option for what Volcano switches by a flag of the plugin's entry."""
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+_WANTED = {
+    int: "a whole number, without quotes",
+    float: "a number, without quotes",
+    bool: "true or false",
+    str: "a text, in quotes",
+    seconds: "a duration like '1m30s'",
+}
+
+
+class _PassedOverError(Exception):
+    """Volcano warns of the value and keeps its default."""
+
+
+def take_arguments(
+    arguments: Mapping[Any, Any], options: type[BaseModel], path: KeyPath, notes: list[Note]
+) -> dict[str, Any]:
+    """The arguments that count, as options; the others are noted."""
+    taken: dict[str, Any] = {}
+    for key, value, field, inner in _fields(arguments, options):
+        place = (*path, key)
+        if field is None:
+            known = [name for name in names(options) if name != HIERARCHY]
+            notes.append(Note(place, f"Volcano does not know it{did_you_mean(key, known)}"))
+            continue
+        try:
+            taken[key] = _plain(
+                _checked(value, field.annotation if inner is None else inner, field)
+            )
+        except _PassedOverError as error:
+            notes.append(Note(place, f"{value!r} {error}, so Volcano keeps its default"))
+    return taken
+
+
+def _fields(
+    arguments: Mapping[Any, Any], options: type[BaseModel]
+) -> Iterator[tuple[str, Any, FieldInfo | None, Any]]:
+    """Each argument with the option it is for; of one with an open name the type of a value."""
+    fields = {field.alias or name: field for name, field in options.model_fields.items()}
+    fields.pop(HIERARCHY, None)
+    collected: Mapping[str, str] = getattr(options, "collected", {})
+    for key, value in ((str(key), value) for key, value in arguments.items()):
+        prefix = next((p for p in collected if key.startswith(p) and key not in fields), None)
+        if prefix is None:
+            yield key, value, fields.get(key), None
+        else:
+            field = options.model_fields[collected[prefix]]
+            yield key, value, field, get_args(field.annotation)[1]
+
+
+def _checked(value: Any, annotation: Any, field: FieldInfo) -> Any:
+    kind = _kind(annotation, field.metadata)
+    if kind is bool and isinstance(value, str) and value in _TRUE + _FALSE:
+        return value in _TRUE
+    if kind is seconds:
+        try:
+            fits = isinstance(value, str) and seconds(value) is not None
+        except ValueError:
+            fits = False
+    elif kind is float:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    elif kind is int:
+        fits = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        fits = kind is None or isinstance(value, kind)
+    if value is None or not fits:
+        raise _PassedOverError(f"should be {_WANTED.get(kind, 'something')}")
+    return value
+
+
+def _kind(annotation: Any, metadata: list[Any]) -> Any:
+    """One of the types whose rules are known, ``seconds`` for a duration, or None: any."""
+    if any(isinstance(m, BeforeValidator) and m.func is seconds for m in metadata):
+        return seconds
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(args[0], list(args[1:]))
+    if origin is Literal:
+        return type(args[0])
+    if origin in (Union, types.UnionType):
+        kinds = [_kind(arg, []) for arg in args if arg is not type(None)]
+        return kinds[0] if len(kinds) == 1 else None
+    return annotation if annotation in (int, float, bool, str) else None
+
+
+def _plain(value: Any) -> Any:
+    """The value as TOML can say it: what is null is left out, a date is a text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value if item is not None]
+    return value.isoformat() if isinstance(value, date) else value

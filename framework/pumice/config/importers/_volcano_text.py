@@ -1,0 +1,42 @@
+"""The text of a Volcano configuration as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from pumice.errors import PolicyError
+
+
+def read_configuration(text: str, where: str) -> Mapping[str, Any]:
+    """The configuration in YAML text, which may be that of a ConfigMap around it.
+
+    :raises PolicyError: there is none in it.
+    """
+    try:
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise PolicyError(where, [f"{where}{line}: {error.problem or error.context}"]) from None
+    except yaml.YAMLError as error:
+        raise PolicyError(where, [f"{where}: {error}"]) from None
+    if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
+        return read_configuration(_from_config_map(data, where), where)
+    if not isinstance(data, Mapping):
+        raise PolicyError(where, [f"{where}: a configuration should be a table of YAML"])
+    return data
+
+
+def _from_config_map(data: Mapping[str, Any], where: str) -> str:
+    entries = data.get("data")
+    held = entries.items() if isinstance(entries, Mapping) else ()
+    texts = {str(key): text for key, text in held if isinstance(text, str)}
+    named = {key: text for key, text in texts.items() if key.endswith(".conf")} or texts
+    if len(named) != 1:
+        found = " and ".join(named) or "none"
+        raise PolicyError(
+            where, [f"{where}: data: a ConfigMap should have one configuration, not {found}"]
+        )
+    return next(iter(named.values()))

@@ -1,0 +1,77 @@
+"""Where the parts of a policy come from: a file, a preset, a dict, an override."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli
+
+from pumice._nearest import near_file
+from pumice.config.lines import KeyPath, index_lines
+from pumice.errors import PolicyError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One source of configuration. A later layer replaces what an earlier one says."""
+
+    name: str
+    data: Mapping[str, Any]
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    override: bool = False
+    """Given from outside the policy, one setting a layer; ``name`` is the setting as written."""
+    loose: bool = False
+    """Keys are spelled as environment variables are: case and punctuation do not count."""
+
+    def line(self, path: KeyPath) -> int:
+        """The line of the path, or of the nearest thing around it; 0 when there are no lines."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 0)
+
+    def where(self, path: KeyPath) -> str:
+        """The place to name in a message about the path."""
+        if self.override:
+            return self.name
+        if self.lines:
+            line = self.line(path)
+            return f"{self.name}:{line}" if line else self.name
+        return f"{self.name}: {spell(path)}" if path else self.name
+
+
+def spell(path: KeyPath) -> str:
+    """A path as people write it: ``tiers[1].plugins[0]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def toml_layer(name: str, text: str) -> Layer:
+    """Parse TOML; a syntax error becomes the one problem of the policy."""
+    try:
+        data = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        place = f"{name}:{error.lineno}:{error.colno}"
+        raise PolicyError(name, [f"{place}: {_lower(error.msg)}"]) from error
+    return Layer(name, data, index_lines(text))
+
+
+def file_layer(path: Path) -> Layer:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        near = near_file(path)
+        text = f"{path}: there is no such file{near and f'; {near}'}"
+        raise PolicyError(str(path), [text]) from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or f"not UTF-8 text: {error}"
+        raise PolicyError(str(path), [f"{path}: cannot be read: {reason}"]) from error
+    return toml_layer(str(path), text)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,72 @@
+"""The ways to a policy: a file, a preset, plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pumice.config.build import Builder
+from pumice.config.dialects import translate
+from pumice.config.layers import Layer, file_layer
+from pumice.config.overrides import env_layers, set_layers
+from pumice.config.policy import Policy
+from pumice.config.presets import DEFAULT_PRESET, preset_layer
+from pumice.discovery import Catalog
+from pumice.errors import PolicyError, PumiceError
+
+
+def load_policy(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    preset: str | None = None,
+    overrides: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    catalog: Catalog | None = None,
+) -> Policy:
+    """Read a policy file, or a preset when there is none.
+
+    ``overrides`` are texts like ``plugin.binpack.binpack.weight=5``. They win over the
+    environment (``env``, by default the process's), which wins over the file.
+    """
+    if path is not None and preset is not None:
+        raise PumiceError(
+            f"the policy is given twice: {path} and the preset {preset!r}",
+            hint=f"to start from the preset, write at the top of the file: preset = {preset!r}",
+        )
+    outside = [*env_layers(os.environ if env is None else env), *set_layers(overrides)]
+    if path is not None:
+        return _build(file_layer(Path(path)), outside, catalog)
+    return _build(preset_layer(preset or DEFAULT_PRESET), outside, catalog)
+
+
+def policy_from_dict(
+    data: Mapping[str, Any],
+    *,
+    where: str = "policy",
+    dialect: str = "pumice",
+    catalog: Catalog | None = None,
+) -> Policy:
+    """A policy from plain data in the shape of the TOML file; nothing overrides it.
+
+    Raises MissingParts when nothing is wrong but that parts are not installed.
+    """
+    if not isinstance(data, Mapping):
+        raise PolicyError(where, [f"{where}: a policy should be a table, not {data!r}"])
+    translated = translate(data, dialect, where=where, catalog=catalog)
+    return _build(Layer(where, translated), [], catalog)
+
+
+def _build(layer: Layer, outside: list[Layer], catalog: Catalog | None) -> Policy:
+    layers, problem = [layer], ""
+    preset = layer.data.get("preset")
+    if preset is not None:
+        try:
+            layers = [preset_layer(preset), layer]
+        except PumiceError as error:
+            problem = f"{error}; {error.hint}"
+    builder = Builder([*layers, *outside], catalog or Catalog(), layer.name)
+    if problem:
+        builder.problems.add(layer, ("preset",), problem)
+    return builder.build(complete=not problem)

@@ -1,0 +1,78 @@
+"""Settings from outside the policy file: ``--set`` and environment variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tomli
+
+from pumice.config.layers import Layer
+from pumice.config.settings import scheduler_environment
+from pumice.errors import PolicyError
+
+_SECTIONS = ("plugin", "action")
+
+
+def set_layers(settings: Iterable[str]) -> list[Layer]:
+    """``plugin.nodeorder.leastrequested.weight=5`` and the like, in order."""
+    layers, problems = [], []
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        parts = key.strip().split(".", 2)
+        wanted = 3 if parts[0] in _SECTIONS else 2 if parts[0] == "scheduler" else 1
+        if not equals or len(parts) < wanted or not all(parts):
+            problems.append(f"--set {setting}: write KEY=VALUE, as in plugin.NAME.OPTION=VALUE")
+            continue
+        if wanted < 3:
+            parts = key.strip().split(".", 1)
+        layers.append(Layer(f"--set {setting}", _nest(parts, _value(text)), override=True))
+    if problems:
+        raise PolicyError("--set", problems)
+    return layers
+
+
+def env_layers(env: Mapping[str, str]) -> list[Layer]:
+    """``PUMICE_SCHEDULER__PERIOD=500ms``, ``PUMICE_PLUGIN__BINPACK__BINPACK__WEIGHT=5`` and so on.
+
+    Other variables that begin with ``PUMICE_`` have no double underscore and are not ours.
+    """
+    scheduler = scheduler_environment(env)
+    layers = []
+    for name, value in sorted(env.items()):
+        section, separator, rest = name.lower().removeprefix("pumice_").partition("__")
+        if not name.upper().startswith("PUMICE_") or not separator:
+            continue
+        data: dict[str, Any]
+        if section == "scheduler":
+            data = {section: {rest: scheduler.get(rest, value)}}
+        else:
+            data = _nest([section, *rest.split("__", 1)], value)
+        layers.append(Layer(name, data, override=True, loose=True))
+    return layers
+
+
+def loosely(word: str, known: Iterable[str]) -> str:
+    """The known name that an environment variable spells so; the word itself if there is none."""
+    return next((name for name in known if _plain(name) == _plain(word)), word)
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", word.lower())
+
+
+def _nest(parts: list[str], value: Any) -> dict[str, Any]:
+    for part in reversed(parts):
+        value = {part: value}
+    nested: dict[str, Any] = value
+    return nested
+
+
+def _value(text: str) -> Any:
+    """A TOML value where the text is one, else the text itself."""
+    try:
+        parsed = tomli.loads(f"value = {text}")
+    except tomli.TOMLDecodeError:
+        return text
+    return parsed["value"] if len(parsed) == 1 else text

@@ -1,0 +1,85 @@
+"""A policy that has been checked: the actions in order, the tiers of plugins, their options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pumice.action import Action
+from pumice.config.settings import SchedulerSettings
+from pumice.discovery import Source
+from pumice.errors import PolicyError
+from pumice.hookspecs import POINTS
+from pumice.plugin import OptionsModel, Plugin
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """A plugin as one tier names it."""
+
+    name: str
+    cls: type[Plugin]
+    options: OptionsModel
+    source: Source
+    points: tuple[str, ...] = ()
+    """The extension points that the class implements."""
+    enable: frozenset[str] | None = None
+    """The only gated points that it may answer; None: all. Forms stand here as their base."""
+    disable: frozenset[str] = frozenset()
+
+    def answers(self, point: str) -> bool:
+        """Whether the policy lets it answer the point, if it implements it."""
+        declared = POINTS[point]
+        if not declared.gated:
+            return True
+        if self.enable is not None and declared.base not in self.enable:
+            return False
+        return declared.base not in self.disable
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEntry:
+    """An action as the policy names it."""
+
+    name: str
+    cls: type[Action]
+    options: OptionsModel
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a session runs: nothing in it changes after it was loaded."""
+
+    actions: tuple[ActionEntry, ...]
+    tiers: tuple[tuple[PluginEntry, ...], ...]
+    scheduler: SchedulerSettings
+    warnings: tuple[str, ...]
+    origin: str
+    """The file or preset, for people."""
+    raw: dict[str, Any]
+    """The effective configuration as plain data, in the shape of the TOML file."""
+
+    @property
+    def plugins(self) -> tuple[PluginEntry, ...]:
+        return tuple(entry for tier in self.tiers for entry in tier)
+
+    def voters(self, point: str) -> tuple[tuple[PluginEntry, ...], ...]:
+        """Who answers an extension point in any of its forms, tier by tier."""
+        forms = {form.name for form in POINTS.values() if form.base == POINTS[point].base}
+        return tuple(
+            tuple(e for e in tier if e.answers(point) and not forms.isdisjoint(e.points))
+            for tier in self.tiers
+        )
+
+
+class MissingParts(PolicyError):  # noqa: N818 - it tells what is missing, not that one erred
+    """A policy with nothing wrong but that parts it names are not installed."""
+
+    def __init__(
+        self, where: str, problems: list[str], *, plugins: Sequence[str], actions: Sequence[str]
+    ) -> None:
+        super().__init__(where, problems)
+        self.plugins = tuple(dict.fromkeys(plugins))
+        self.actions = tuple(dict.fromkeys(actions))

@@ -1,0 +1,211 @@
+"""The catalog of one scheduler: who is installed under which name, loaded on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pluggy
+
+from pumice._nearest import nearest
+from pumice.discovery import _scan
+from pumice.discovery._check import check, hook_manager
+from pumice.discovery._scan import GROUPS, Kind
+from pumice.errors import LoadError
+
+KINDS: tuple[Kind, ...] = tuple(GROUPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a class comes from; without a distribution, it was registered by hand."""
+
+    distribution: str
+    version: str
+    entry_point: str
+    """``module:Class``."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.distribution} {self.version}".strip() or "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry point, known without importing it."""
+
+    kind: Kind
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A class that has been imported and keeps its contract."""
+
+    name: str
+    cls: type[Any]
+    source: Source
+    points: tuple[str, ...]
+    """The extension points that it implements."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """First line of the class's own docstring."""
+        return (vars(self.cls).get("__doc__") or "").strip().partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of a listing: what was found, and either its class or what is wrong with it."""
+
+    found: Found
+    loaded: Loaded | None
+    error: LoadError | None
+
+
+class Catalog:
+    """Finds by name; imports a module only when its name is asked for.
+
+    A catalog belongs to one scheduler or command and scans once, when first asked.
+    """
+
+    def __init__(self) -> None:
+        self._local: dict[tuple[Kind, str], type[Any]] = {}
+        self._found: dict[Kind, list[Found]] = {}
+        self._loaded: dict[tuple[Kind, str], Loaded | LoadError] = {}
+
+    @cached_property
+    def _installed(self) -> dict[Kind, tuple[EntryPoint, ...]]:
+        return _scan.installed()
+
+    @cached_property
+    def _hooks(self) -> pluggy.PluginManager:
+        return hook_manager()
+
+    def register_local(self, kind: Kind, name: str, cls: type[Any]) -> None:
+        """Make a class known without an entry point; it hides an installed one of that name."""
+        self._local[kind, name] = cls
+        self._found.pop(kind, None)
+        self._loaded.pop((kind, name), None)
+
+    def found(self, kind: Kind) -> list[Found]:
+        """Everything of this kind, by name. A name that two distributions claim is there twice."""
+        if kind not in self._found:
+            local = [
+                Found(kind, name, Source("", "", f"{cls.__module__}:{cls.__qualname__}"))
+                for (of, name), cls in self._local.items()
+                if of == kind
+            ]
+            hidden = {found.name for found in local}
+            others = [
+                Found(kind, entry_point.name, _source(entry_point))
+                for entry_point in self._installed[kind]
+                if entry_point.name not in hidden
+            ]
+            self._found[kind] = sorted(
+                [*local, *others], key=lambda found: (found.name, found.source.label)
+            )
+        return list(self._found[kind])
+
+    def names(self, kind: Kind) -> list[str]:
+        return list(dict.fromkeys(found.name for found in self.found(kind)))
+
+    def nearest(self, kind: Kind, name: str) -> str | None:
+        """The installed name most like this one."""
+        return nearest(name, self.names(kind))
+
+    def label(self, kind: Kind, name: str) -> str:
+        """Distribution and version of a name, without importing it."""
+        return next((f.source.label for f in self.found(kind) if f.name == name), "")
+
+    def load(self, kind: Kind, name: str) -> Loaded:
+        """Import and check one class. Raises LoadError when it is not there or not usable."""
+        if (kind, name) not in self._loaded:
+            try:
+                self._loaded[kind, name] = self._load(kind, name)
+            except LoadError as error:
+                self._loaded[kind, name] = error
+        loaded = self._loaded[kind, name]
+        if isinstance(loaded, LoadError):
+            raise loaded.with_traceback(None)
+        return loaded
+
+    def listing(self, kind: Kind) -> list[Listed]:
+        """Import everything of this kind; what is broken does not keep the others from loading."""
+        lines = []
+        for found in self.found(kind):
+            try:
+                lines.append(Listed(found, self.load(kind, found.name), None))
+            except LoadError as error:
+                lines.append(Listed(found, None, error))
+        return lines
+
+    def problems(self) -> list[LoadError]:
+        """What is wrong with whatever is installed, of all kinds."""
+        errors = [line.error for kind in KINDS for line in self.listing(kind)]
+        return list({str(error): error for error in errors if error}.values())
+
+    def _load(self, kind: Kind, name: str) -> Loaded:
+        found = self._only(kind, name)
+        what = f"{kind} {name!r} ({found.source.label}, {found.source.entry_point})"
+        cls = self._local.get((kind, name)) or self._import(found, what)
+        findings = check(kind, name, cls, self._hooks)
+        if findings.problems:
+            raise LoadError(f"{what}: {'; '.join(findings.problems)}")
+        return Loaded(name, cls, found.source, findings.points, tuple(findings.warnings))
+
+    def _only(self, kind: Kind, name: str) -> Found:
+        candidates = [found for found in self.found(kind) if found.name == name]
+        if not candidates:
+            near = self.nearest(kind, name)
+            hint = f"'pumice {kind}s' lists what is"
+            if kind == "backend":
+                hint = f"installed: {', '.join(self.names(kind))}"
+            if near:
+                hint = f"did you mean {near!r} ({self.label(kind, near)})?"
+            raise LoadError(f"no {kind} named {name!r} is installed", hint=hint)
+        if len(candidates) > 1:
+            sources = [found.source for found in candidates]
+            claims = " and ".join(f"{s.label} ({s.entry_point})" for s in sources)
+            raise LoadError(
+                f"{kind} {name!r} is claimed by {claims}",
+                hint=f"uninstall one: pip uninstall {sources[-1].distribution}",
+            )
+        return candidates[0]
+
+    def _import(self, found: Found, what: str) -> type[Any]:
+        try:
+            cls: type[Any] = _scan.load(found.kind, found.name, self._installed[found.kind])
+        except (Exception, SystemExit) as error:
+            raise LoadError(
+                f"{what}: cannot be imported: {type(error).__name__}: {error}",
+                hint=_import_fix(found, error),
+            ) from error
+        return cls
+
+
+def _source(entry_point: EntryPoint) -> Source:
+    dist = entry_point.dist
+    if dist is None:
+        return Source("unknown distribution", "", entry_point.value)
+    return Source(dist.name, dist.version, entry_point.value)
+
+
+def _import_fix(found: Found, error: BaseException) -> str:
+    module, _, attribute = found.source.entry_point.partition(":")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        if f"{module}.".startswith(f"{error.name}."):
+            return f"the entry point names a module that is not there: {module}"
+        return f"{found.source.distribution} needs the module {error.name!r}: install it"
+    if isinstance(error, AttributeError) and error.name == attribute.partition(".")[0]:
+        return f"the entry point names {attribute!r}, which {module} does not have"
+    if isinstance(error, TypeError) and "hookimpl() got an unexpected keyword" in str(error):
+        return "@hookimpl takes only scope; the order of plugins comes from the policy's tiers"
+    return (
+        f"run again with --debug to see where, or uninstall {found.source.distribution} "
+        f"if the {found.kind} is not needed"
+    )

@@ -1,0 +1,70 @@
+"""Why a task found no node, kept compactly and told to a person on demand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
+
+
+class FitErrors:
+    """The verdicts of all nodes that were asked for one task, or one error for all of them."""
+
+    __slots__ = ("head", "hyper_node", "rows", "verdicts")
+
+    def __init__(
+        self,
+        verdicts: NodeVerdicts | None = None,
+        rows: np.ndarray | None = None,
+        *,
+        head: str = "",
+        hyper_node: str = "",
+    ) -> None:
+        self.verdicts = verdicts
+        self.rows = rows
+        """Node rows that the verdicts are about; None: all nodes."""
+        self.head = head
+        self.hyper_node = hyper_node
+
+    @classmethod
+    def for_all(cls, error: FitError, count: int) -> FitErrors:
+        """The same error on each of ``count`` nodes."""
+        codes = np.full(count, error.code, np.int8)
+        return cls(NodeVerdicts(codes, np.full(count, REASONS.id(error), np.int32)))
+
+    def overlaid(self, where: np.ndarray, error: FitError) -> FitErrors:
+        """The same, with ``error`` on the nodes where the mask is true."""
+        assert self.verdicts is not None
+        codes, reasons = self.verdicts.codes.copy(), self.verdicts.reasons.copy()
+        codes[where], reasons[where] = error.code, REASONS.id(error)
+        return FitErrors(NodeVerdicts(codes, reasons), self.rows, hyper_node=self.hyper_node)
+
+    def unresolvable(self, count: int) -> np.ndarray:
+        """Mask over all ``count`` nodes: those that no eviction can make fit."""
+        mask = np.zeros(count, bool)
+        if self.verdicts is not None:
+            hit = self.verdicts.codes == Code.UNRESOLVABLE
+            mask[hit if self.rows is None else self.rows[hit]] = True
+        return mask
+
+    def histogram(self) -> Counter[str]:
+        """How many nodes gave each reason; a node may give several."""
+        counts: Counter[str] = Counter()
+        if self.verdicts is not None:
+            ids, nodes = np.unique(
+                self.verdicts.reasons[self.verdicts.codes != 0], return_counts=True
+            )
+            for reason_id, n in zip(ids.tolist(), nodes.tolist(), strict=True):
+                for reason in dict.fromkeys(REASONS[reason_id].reasons):
+                    counts[reason] += n
+        return counts
+
+    def __str__(self) -> str:
+        failed = 0 if self.verdicts is None else int((self.verdicts.codes != 0).sum())
+        text = self.head or f"0/{failed} nodes are unavailable"
+        reasons = sorted(f"{count} {reason}" for reason, count in self.histogram().items())
+        if reasons:
+            text = f"{text}: {', '.join(reasons)}."
+        return f"In hyperNode {self.hyper_node}: {text}" if self.hyper_node else text

@@ -1,0 +1,81 @@
+"""What makes a method of a spec class an extension point."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pluggy
+
+from pumice.combine import Rule
+
+PROJECT = "pumice"
+_hookspec = pluggy.HookspecMarker(PROJECT)
+_F = TypeVar("_F", bound=Callable[..., Any])
+_ATTRIBUTE = "pumice_extension_point"
+
+
+@dataclass(slots=True, frozen=True)
+class ExtensionPoint:
+    """One extension point, or another form (vector, key) of one."""
+
+    name: str
+    args: tuple[str, ...]
+    rule: Rule
+    group: str
+    doc: str
+    signature: str
+    form_of: str = ""
+    """The point that this is the vector or key form of; it counts as that point."""
+    gated: bool = True
+    """Whether ``enable`` and ``disable`` of a policy entry apply to it."""
+    asked: bool = True
+    """False for points that no action asks any more: they are declared for completeness."""
+
+    @property
+    def base(self) -> str:
+        """The point that this one counts as."""
+        return self.form_of or self.name
+
+    @property
+    def summary(self) -> str:
+        return " ".join(self.doc.partition("\n\n")[0].split())
+
+
+def extension_point(
+    combine: Rule, *, form_of: str = "", gated: bool = True, asked: bool = True
+) -> Callable[[_F], _F]:
+    """Declare a method of a spec class as an extension point combined by ``combine``."""
+
+    def mark(function: _F) -> _F:
+        setattr(function, _ATTRIBUTE, (combine, form_of, gated, asked))
+        return _hookspec(function)
+
+    return mark
+
+
+def read_points(spec: type) -> list[ExtensionPoint]:
+    """The extension points that a spec class declares, in the order they stand there."""
+    points = []
+    for name, function in vars(spec).items():
+        if not hasattr(function, _ATTRIBUTE):
+            continue
+        combine, form_of, gated, asked = getattr(function, _ATTRIBUTE)
+        signature = inspect.signature(function)
+        parameters = [p for p in signature.parameters.values() if p.name != "self"]
+        points.append(
+            ExtensionPoint(
+                name=name,
+                args=tuple(p.name for p in parameters),
+                rule=combine,
+                group=spec.__name__.removesuffix("Specs").lower(),
+                doc=inspect.getdoc(function) or "",
+                signature=f"{name}{signature.replace(parameters=parameters)}".replace("'", ""),
+                form_of=form_of,
+                gated=gated,
+                asked=asked,
+            )
+        )
+    return points

@@ -1,0 +1,104 @@
+"""What a queue may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pumice.combine import All, Any_, FirstPlugin
+from pumice.hookspecs._point import extension_point
+
+if TYPE_CHECKING:
+    from pumice.model.facts import Queue
+    from pumice.model.job import Job
+    from pumice.model.nodes import NodeView
+    from pumice.model.resources import Resource
+    from pumice.model.task import Task
+    from pumice.verdicts import Refusal
+
+
+class CapacitySpecs:
+    """Shares, quotas and limits of queues."""
+
+    @extension_point(Any_())
+    def overused(self, queue: Queue) -> bool | None:
+        """Whether the queue already has all that it deserves.
+
+        Asked when allocate or reclaim takes up a queue. True: the queue is left out.
+
+        Nobody: it is not.
+        """
+
+    @extension_point(All())
+    def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> bool | None:
+        """Whether the queue may take room from other queues for these tasks together.
+
+        Asked by reclaim per task and by gangreclaim per job. False: it may not.
+
+        Nobody: it may.
+        """
+
+    @extension_point(All())
+    def allocatable(self, queue: Queue, task: Task) -> bool | None:
+        """Whether the queue may hold this task, too.
+
+        Asked before a task is placed, and by preempt after every eviction. False: the task is
+        left out for the rest of the action.
+
+        Nobody: it may.
+        """
+
+    @extension_point(FirstPlugin())
+    def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
+        """What the queue holds, for messages.
+
+        Nobody: not told.
+        """
+
+    @extension_point(FirstPlugin())
+    def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
+        """What the queue deserves, for messages.
+
+        Nobody: not told.
+        """
+
+    @extension_point(FirstPlugin())
+    def get_queue_fair_share(self, queue: Queue) -> Resource | None:
+        """The queue's fair share, for messages.
+
+        Nobody: not told.
+        """
+
+    @extension_point(FirstPlugin())
+    def is_non_preemptible_job_over_queue_quota(
+        self, job: Job, tasks: Sequence[Task]
+    ) -> Refusal | None:
+        """Whether a job that cannot be preempted would exceed its queue's quota.
+
+        Asked by the solver's preempt before it searches. A Refusal names the queue and numbers;
+        None: the job fits. Only the first plugin is asked.
+
+        Nobody: it fits.
+        """
+
+    @extension_point(FirstPlugin())
+    def is_job_over_queue_capacity(self, job: Job, tasks: Sequence[Task]) -> Refusal | None:
+        """Whether these tasks of the job would exceed a limit of its queue or of an ancestor.
+
+        Asked by the KAI family at the start of each attempt to place a job. A Refusal names the
+        queue and numbers; None: it fits. Only the first plugin is asked.
+
+        Nobody: it fits.
+        """
+
+    @extension_point(FirstPlugin())
+    def is_task_allocation_on_node_over_capacity(
+        self, task: Task, job: Job, nodes: NodeView, row: int
+    ) -> Refusal | None:
+        """Whether the task, as it would count on this node, exceeds a limit of its queue.
+
+        Asked by plugins that filter nodes, where a share of a GPU weighs differently by node.
+        Only the first plugin is asked.
+
+        Nobody: it fits.
+        """

@@ -1,0 +1,134 @@
+"""Who is served first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pumice.combine import Compare, Sum
+from pumice.hookspecs._point import extension_point
+
+if TYPE_CHECKING:
+    from pumice.model.facts import Queue
+    from pumice.model.job import Job, SubJob
+    from pumice.model.nodes import NodeView
+    from pumice.model.task import Task
+
+
+class OrderingSpecs:
+    """Comparisons answer an int: negative, the left one goes first; 0 or None, no opinion."""
+
+    @extension_point(Compare())
+    def queue_order(
+        self,
+        left: Queue,
+        right: Queue,
+        left_job: Job | None,
+        right_job: Job | None,
+        left_victims: Sequence[Job],
+        right_victims: Sequence[Job],
+    ) -> int | None:
+        """Which of two queues is served first.
+
+        Asked whenever an action takes the next queue, and again after every job, so the answer
+        may follow what the queues hold by now. ``left_job`` and ``right_job`` are the best
+        pending jobs of the queues in actions that know them (the KAI family), else None; the
+        victim lists are filled only while victims are being chosen there.
+
+        Nobody: the older queue, then the smaller name.
+        """
+
+    @extension_point(Compare())
+    def victim_queue_order(self, left: Queue, right: Queue, preemptor_queue: Queue) -> int | None:
+        """From which of two queues victims are taken first for a task of ``preemptor_queue``.
+
+        Asked while victims of several queues are put in order. Negative: the left queue's tasks
+        are evicted first.
+
+        Nobody: the queue that ``queue_order`` would serve later gives first.
+        """
+
+    @extension_point(Compare())
+    def job_order(self, left: Job, right: Job) -> int | None:
+        """Which of two jobs of a queue is served first.
+
+        Asked whenever an action takes the next job of a queue, and reversed when victims are put
+        in order: the job served later is evicted first.
+
+        Nobody: the job created earlier, then the smaller uid.
+        """
+
+    @extension_point(Compare(), form_of="job_order")
+    def job_order_key(self, job: Job) -> Any:
+        """The key form of ``job_order``: any value that sorts as the comparison would.
+
+        Give it besides ``job_order``, and only where the key of a job changes by nothing but
+        what happens to that job itself; the framework then sorts by keys, which is faster.
+
+        Nobody: the comparison is asked.
+        """
+
+    @extension_point(Compare())
+    def task_order(self, left: Task, right: Task) -> int | None:
+        """Which of two tasks of a job is placed first.
+
+        Asked when the pending tasks of a job are lined up, and reversed among victims of one job.
+
+        Nobody: the Volcano actions take the smaller index at the end of the name, then the older
+        task, then the smaller uid; the KAI actions the older, then the smaller uid.
+        """
+
+    @extension_point(Compare(), form_of="task_order")
+    def task_order_key(self, task: Task) -> Any:
+        """The key form of ``task_order``: any value that sorts as the comparison would.
+
+        Give it besides ``task_order``, where the key is constant during a cycle.
+
+        Nobody: the comparison is asked.
+        """
+
+    @extension_point(Compare())
+    def sub_job_order(self, left: SubJob, right: SubJob) -> int | None:
+        """Which of two sub-jobs of a job is placed first (Volcano's sub-groups).
+
+        Asked when the pending sub-jobs of a job are lined up.
+
+        Nobody: the smaller match index, then the smaller uid.
+        """
+
+    @extension_point(Compare())
+    def pod_set_order(self, left: SubJob, right: SubJob) -> int | None:
+        """Which of two pod sets of a job grows first, and reversed, which shrinks first.
+
+        Asked by the KAI family when the tasks to allocate or to evict of a job are chosen.
+
+        Nobody: the smaller name.
+        """
+
+    @extension_point(Compare(), asked=False)
+    def sub_group_set_order(self, left: SubJob, right: SubJob) -> int | None:
+        """Which of two inner sub-groups of a job is placed first.
+
+        Declared for completeness: no action asks it yet.
+
+        Nobody: the smaller name.
+        """
+
+    @extension_point(Compare(), asked=False)
+    def cluster_order(self, left: Any, right: Any) -> int | None:
+        """Which of two clusters is preferred.
+
+        Declared for completeness: no action asks it.
+
+        Nobody: the smaller name.
+        """
+
+    @extension_point(Sum())
+    def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float | None:
+        """Score one GPU of a node for a task that takes a share of a GPU; higher is better.
+
+        Asked for every GPU group that fits, and with ``gpu_group`` empty for a whole free GPU.
+        NaN: this one is not taken.
+
+        Nobody: 0 for each, so the groups go by id and whole GPUs last.
+        """

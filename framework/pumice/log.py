@@ -1,0 +1,49 @@
+"""What the command line logs, and how: quiet unless asked."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+if TYPE_CHECKING:
+    from loguru import Message, Record
+
+_LEVELS = {-1: "ERROR", 0: "WARNING", 1: "INFO", 2: "DEBUG"}
+
+
+def setup(verbosity: int = 0, json: bool = False) -> None:
+    """Log to standard error: warnings; decisions at 1; everything at 2; only errors below 0.
+
+    With ``json``, one object a line: time, level, message, and whatever was bound.
+    """
+    logger.remove()
+    logger.enable("pumice")
+    logger.add(
+        _write_json if json else sys.stderr,
+        level=_LEVELS[max(-1, min(verbosity, 2))],
+        format=_line,
+        backtrace=False,
+        diagnose=False,
+    )
+
+
+def _line(record: Record) -> str:
+    bound = "".join(f" {key}={{extra[{key}]}}" for key in record["extra"])
+    return f"<level>{{level.name}}</level> {{message}}{bound}\n{{exception}}"
+
+
+def _write_json(message: Message) -> None:
+    record = message.record
+    line = {
+        "time": record["time"].isoformat(),
+        "level": record["level"].name.lower(),
+        "message": record["message"],
+        "logger": record["name"],
+        **record["extra"],
+    }
+    if record["exception"] is not None:
+        line["exception"] = repr(record["exception"].value)
+    print(jsonlib.dumps(line, default=str), file=sys.stderr)

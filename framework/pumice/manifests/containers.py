@@ -1,0 +1,131 @@
+"""The containers of a pod: what they ask for and the host ports they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pumice.manifests.pool import EMPTY, Pool
+from pumice.manifests.shapes import EnvFrom, EnvVar, Port
+from pumice.manifests.wire import MalformedError, decode
+from pumice.model.facts import Container
+from pumice.model.resources import Resource
+
+HostPort = tuple[str, str, int]
+
+
+class ResourcesWire(Struct, gc=False):
+    requests: Raw = Raw()
+    limits: Raw = Raw()
+
+
+class ContainerWire(Struct, rename="camel", gc=False):
+    name: str | None = None
+    image: str | None = None
+    ports: Raw = Raw()
+    resources: ResourcesWire | None = None
+    restart_policy: str | None = None
+    env: list[EnvVar] | None = None
+    env_from: list[EnvFrom] | None = None
+
+
+_CONTAINERS = msgspec.json.Decoder(list[ContainerWire])
+_PORTS: msgspec.json.Decoder[list[Port]] = msgspec.json.Decoder(list[Port])
+_NO_RESOURCES = ResourcesWire()
+_LAST_PORT = 65535
+
+
+@dataclass(slots=True, eq=False)
+class ContainerSet:
+    """A list of containers, shared by every pod that has the same one."""
+
+    containers: tuple[Container, ...]
+    total: Resource
+    """Sum of their requests."""
+    alone: Resource
+    """The request of a pod that has nothing else."""
+    host_ports: tuple[HostPort, ...]
+
+
+NO_CONTAINERS = ContainerSet((), Resource(), Resource(scalars={"pods": 1}), ())
+
+
+def container_set(at: str, raw: Raw, pool: Pool) -> ContainerSet:
+    """The containers found at a path of the pod."""
+    if len(raw) == 0 or bytes(raw) == b"null":
+        return NO_CONTAINERS
+    wires = decode(_CONTAINERS, at, raw)
+    containers = tuple([_container(at, i, wire, pool) for i, wire in enumerate(wires)])
+    return pool.made("containers", containers, lambda: _container_set(containers, pool))
+
+
+def _container_set(containers: tuple[Container, ...], pool: Pool) -> ContainerSet:
+    total = Resource()
+    for container in containers:
+        total.add(container.requests)
+    alone = pool.shared(total.plus(NO_CONTAINERS.alone))
+    return ContainerSet(containers, pool.shared(total), alone, host_ports(containers))
+
+
+def _container(at: str, i: int, wire: ContainerWire, pool: Pool) -> Container:
+    """One container, the same object for all that do not differ in what scheduling reads."""
+    resources = wire.resources or _NO_RESOURCES
+    env = _references(wire) if wire.env or wire.env_from else EMPTY
+
+    def build() -> Container:
+        place = f"{at}[{i}]"
+        return Container(
+            name=wire.name or "",
+            requests=pool.resources(f"{place}.resources.requests", resources.requests),
+            limits=pool.resources(f"{place}.resources.limits", resources.limits),
+            image=wire.image or "",
+            ports=_ports(f"{place}.ports", wire.ports),
+            restart_always=wire.restart_policy == "Always",
+            env=env,
+        )
+
+    if env:
+        return build()
+    key = (
+        wire.name,
+        wire.image,
+        bytes(resources.requests),
+        bytes(resources.limits),
+        bytes(wire.ports),
+        wire.restart_policy,
+    )
+    return pool.made("container", key, build)
+
+
+def _ports(at: str, raw: Raw) -> Sequence[Port]:
+    ports = decode(_PORTS, at, raw) if bytes(raw) not in (b"", b"null") else ()
+    for i, port in enumerate(ports):
+        if port.get("hostPort", 0) > _LAST_PORT:
+            raise MalformedError(f"{at}[{i}].hostPort: {port['hostPort']} is no port")
+    return ports
+
+
+def _references(wire: ContainerWire) -> dict[str, Any]:
+    """The variables that come from a ConfigMap: placement does not depend on the others."""
+    found: dict[str, Any] = {}
+    env = [entry for entry in wire.env or () if entry.get("valueFrom")]
+    if env:
+        found["env"] = env
+    env_from = [entry for entry in wire.env_from or () if entry]
+    if env_from:
+        found["envFrom"] = env_from
+    return found or EMPTY
+
+
+def host_ports(containers: Iterable[Container]) -> tuple[HostPort, ...]:
+    """Protocol, address and number of every host port."""
+    return tuple(
+        (port.get("protocol") or "TCP", port.get("hostIP") or "0.0.0.0", port["hostPort"])
+        for container in containers
+        for port in container.ports
+        if port.get("hostPort")
+    )

@@ -1,0 +1,180 @@
+"""The smaller kinds, and those that are kept as they are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pumice.manifests.pool import EMPTY, Pool
+from pumice.manifests.shapes import LabelSelector, Member
+from pumice.manifests.wire import ANY_OBJECT, Int32, MalformedError, Metadata, Object, decode
+from pumice.model.facts import DisruptionBudget, HyperNode, PriorityClass, ResourceQuota
+from pumice.model.quantity import amount
+
+
+class PriorityWire(Struct, rename="camel", gc=False):
+    metadata: Metadata | None = None
+    value: Int32 | None = None
+    global_default: bool | None = None
+    preemption_policy: str | None = None
+
+
+_PRIORITY = msgspec.json.Decoder(PriorityWire)
+
+
+def read_priority_class(raw: Raw, pool: Pool) -> PriorityClass:
+    wire = decode(_PRIORITY, "", raw)
+    return PriorityClass(
+        name=(wire.metadata or Metadata()).named(),
+        value=wire.value or 0,
+        global_default=bool(wire.global_default),
+        preemption_policy=wire.preemption_policy or "",
+    )
+
+
+class BudgetSpec(Struct, gc=False):
+    selector: LabelSelector | None = None
+
+
+class BudgetStatus(Struct, rename="camel", gc=False):
+    disruptions_allowed: Int32 | None = None
+    disrupted_pods: dict[str, Any] | None = None
+
+
+class BudgetWire(Struct, gc=False):
+    metadata: Metadata | None = None
+    spec: BudgetSpec | None = None
+    status: BudgetStatus | None = None
+
+
+_BUDGET = msgspec.json.Decoder(BudgetWire)
+
+
+def read_budget(raw: Raw, pool: Pool) -> DisruptionBudget:
+    wire = decode(_BUDGET, "", raw)
+    meta, status = wire.metadata or Metadata(), wire.status or BudgetStatus()
+    selector = wire.spec.selector if wire.spec else None
+    return DisruptionBudget(
+        name=meta.named(),
+        namespace=meta.namespace or "default",
+        selector=None if selector is None else {**selector},
+        disruptions_allowed=status.disruptions_allowed or 0,
+        disrupted_pods=frozenset(status.disrupted_pods or ()),
+    )
+
+
+class HyperSpec(Struct, rename="camel", gc=False):
+    tier: Int32
+    tier_name: str | None = None
+    members: list[Member] | None = None
+
+
+class HyperWire(Struct, gc=False):
+    metadata: Metadata | None = None
+    spec: HyperSpec | None = None
+
+
+_HYPER = msgspec.json.Decoder(HyperWire)
+
+
+def read_hypernode(raw: Raw, pool: Pool) -> HyperNode:
+    wire = decode(_HYPER, "", raw)
+    meta = wire.metadata or Metadata()
+    name = meta.named()
+    if wire.spec is None:
+        raise MalformedError("has no spec")
+    members = wire.spec.members or ()
+    for i, member in enumerate(members):
+        _check_pattern(i, member)
+    return HyperNode(
+        name=name,
+        tier=wire.spec.tier,
+        tier_name=wire.spec.tier_name or "",
+        members=[{**member} for member in members],
+        labels=meta.labels or EMPTY,
+    )
+
+
+def _check_pattern(i: int, member: Member) -> None:
+    if "regexMatch" in member["selector"]:
+        pattern = member["selector"]["regexMatch"]["pattern"]
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            at = f"spec.members[{i}].selector.regexMatch.pattern"
+            raise MalformedError(f"{at}: {pattern!r} is no pattern: {error}") from None
+
+
+class QuotaPart(Struct, gc=False):
+    hard: Object | None = None
+    used: Object | None = None
+
+
+class QuotaWire(Struct, gc=False):
+    metadata: Metadata | None = None
+    spec: QuotaPart | None = None
+    status: QuotaPart | None = None
+
+
+_QUOTA = msgspec.json.Decoder(QuotaWire)
+
+
+def read_quota(raw: Raw, pool: Pool) -> ResourceQuota:
+    """A quota in the units of the resources that it bounds, by the names it has itself."""
+    wire = decode(_QUOTA, "", raw)
+    meta, spec, status = (
+        wire.metadata or Metadata(),
+        wire.spec or QuotaPart(),
+        wire.status or QuotaPart(),
+    )
+    hard = spec.hard if status.hard is None else status.hard
+    whole: Object = decode(ANY_OBJECT, "", raw)
+    return ResourceQuota(
+        name=meta.named(),
+        namespace=meta.namespace or "default",
+        hard=_bounds("hard", hard or {}),
+        used=_bounds("used", status.used or {}),
+        raw=whole,
+    )
+
+
+def _bounds(part: str, listed: Object) -> dict[str, float]:
+    try:
+        return {name: amount(name, value) for name, value in listed.items()}
+    except ValueError as error:
+        raise MalformedError(f"{part}.{error}") from None
+
+
+class OtherWire(Struct, gc=False):
+    metadata: Metadata | None = None
+    spec: Object | None = None
+    status: Object | None = None
+
+
+_OTHER = msgspec.json.Decoder(OtherWire)
+_NAMESPACED = frozenset(
+    {
+        "PersistentVolumeClaim",
+        "ConfigMap",
+        "BindRequest",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "CSIStorageCapacity",
+    }
+)
+
+
+def read_other(kind: str, raw: Raw) -> tuple[str, Object]:
+    """Key and content of an object that is kept; of a ConfigMap only that it exists."""
+    wire = decode(_OTHER, "", raw)
+    meta = wire.metadata or Metadata()
+    name = meta.named()
+    namespace = meta.namespace or ("default" if kind in _NAMESPACED else "")
+    content = decode(ANY_OBJECT, "", raw)
+    content["metadata"].pop("managedFields", None)
+    if kind == "ConfigMap":
+        content = {key: content[key] for key in ("apiVersion", "kind", "metadata")}
+    return f"{namespace}/{name}" if namespace else name, content

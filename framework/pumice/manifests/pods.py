@@ -1,0 +1,125 @@
+"""Pods."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from pumice.manifests.containers import ContainerSet, container_set, host_ports
+from pumice.manifests.podwire import ConditionWire, PodWire, SpecWire, StatusWire
+from pumice.manifests.pool import EMPTY, Pool
+from pumice.manifests.requests import Family, effective_request
+from pumice.manifests.shapes import Affinity, Spread, Toleration, checked
+from pumice.manifests.volumes import read_volumes
+from pumice.manifests.wire import Metadata, Object, Owner, decode, epoch
+from pumice.model.facts import Pod
+
+VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+KAI_GROUP = "pod-group-name"
+
+_POD = msgspec.json.Decoder(PodWire)
+_SELECTOR = checked(dict[str, str], "spec.nodeSelector")
+_AFFINITY = checked(Affinity, "spec.affinity")
+_TOLERATIONS = checked(list[Toleration], "spec.tolerations")
+_SPREAD = checked(list[Spread], "spec.topologySpreadConstraints")
+
+
+def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
+    """The facts of a pod; the family whose rules tell its request shows in its annotations.
+
+    A KAI pod's ``group`` is the bare name for now: only all groups together tell its namespace.
+    """
+    wire = decode(_POD, "", raw)
+    meta, spec, status = (
+        wire.metadata or Metadata(),
+        wire.spec or SpecWire(),
+        wire.status or StatusWire(),
+    )
+    name, namespace = meta.named(), sys.intern(meta.namespace or "default")
+    annotations = meta.annotations or EMPTY
+    family = family or family_of(annotations)
+    main = container_set("spec.containers", spec.containers, pool)
+    init = container_set("spec.initContainers", spec.init_containers, pool)
+    return Pod(
+        uid=meta.uid or f"{namespace}-{name}",
+        name=name,
+        namespace=namespace,
+        request=effective_request(family, spec, status, main, init, pool),
+        labels=meta.labels or EMPTY,
+        annotations=annotations,
+        created=epoch(meta.creation_timestamp),
+        deleted=epoch(meta.deletion_timestamp) if meta.deletion_timestamp else None,
+        owner=_owner(meta.owner_references or ()),
+        scheduler_name=sys.intern(spec.scheduler_name or ""),
+        group=_group(family, namespace, annotations),
+        phase=sys.intern(status.phase or "Pending"),
+        node_name=sys.intern(spec.node_name or ""),
+        nominated_node=status.nominated_node_name or "",
+        start_time=epoch(status.start_time) if status.start_time else None,
+        conditions=[_condition(condition) for condition in status.conditions or ()],
+        priority=spec.priority,
+        priority_class=sys.intern(spec.priority_class_name or ""),
+        preemption_policy=sys.intern(spec.preemption_policy or ""),
+        gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        node_selector=pool.part("selector", spec.node_selector, _SELECTOR, EMPTY),
+        affinity=pool.part("affinity", spec.affinity, _AFFINITY, EMPTY),
+        tolerations=pool.part("tolerations", spec.tolerations, _TOLERATIONS, ()),
+        topology_spread=pool.part("spread", spec.topology_spread_constraints, _SPREAD, ()),
+        host_ports=_host_ports(main, init),
+        volumes=read_volumes(spec.volumes or (), pool),
+        resource_claims=_claims(spec, status),
+        containers=main.containers,
+        init_containers=init.containers,
+        qos=sys.intern(status.qos_class or ""),
+    )
+
+
+def family_of(annotations: Mapping[str, str]) -> Family:
+    """KAI, where only its annotation names a group."""
+    kai = annotations.get(KAI_GROUP) and not annotations.get(VOLCANO_GROUP)
+    return "kai" if kai else "volcano"
+
+
+def _group(family: Family, namespace: str, annotations: Mapping[str, str]) -> str:
+    if family == "kai":
+        return annotations.get(KAI_GROUP, "")
+    name = annotations.get(VOLCANO_GROUP)
+    return sys.intern(f"{namespace}/{name}") if name else ""
+
+
+def _owner(owners: Sequence[Owner]) -> str:
+    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
+    for owner in sorted(owners, key=lambda owner: not owner.controller)[:1]:
+        return sys.intern(owner.uid or f"{owner.kind}/{owner.name}")
+    return ""
+
+
+def _condition(wire: ConditionWire) -> dict[str, Any]:
+    condition = {"type": sys.intern(wire.type), "status": sys.intern(wire.status or "")}
+    if wire.reason:
+        condition["reason"] = sys.intern(wire.reason)
+    if wire.last_transition_time:
+        condition["lastTransitionTime"] = wire.last_transition_time
+    return condition
+
+
+def _host_ports(main: ContainerSet, init: ContainerSet) -> tuple[tuple[str, str, int], ...]:
+    if not init.host_ports:
+        return main.host_ports
+    return main.host_ports + host_ports([c for c in init.containers if c.restart_always])
+
+
+def _claims(spec: SpecWire, status: StatusWire) -> Sequence[Object]:
+    """The claims, with the names of those that were made from a template."""
+    if not spec.resource_claims:
+        return ()
+    made = {claim.name: claim.resource_claim_name for claim in status.resource_claim_statuses or ()}
+    claims: list[Object] = []
+    for claim in spec.resource_claims:
+        name = claim.get("resourceClaimName") or made.get(claim["name"])
+        claims.append({**claim, "resourceClaimName": name} if name else {**claim})
+    return claims

@@ -1,0 +1,77 @@
+"""As much of a pod as scheduling reads, on the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Raw, Struct
+
+from pumice.manifests.containers import ResourcesWire
+from pumice.manifests.shapes import Claim
+from pumice.manifests.wire import Int32, Metadata
+
+
+class Gate(Struct, gc=False):
+    name: str
+
+
+class SpecWire(Struct, rename="camel", gc=False):
+    containers: Raw = Raw()
+    init_containers: Raw = Raw()
+    overhead: Raw = Raw()
+    resources: ResourcesWire | None = None
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: Int32 | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
+    scheduling_gates: list[Gate] | None = None
+    node_selector: Raw = Raw()
+    affinity: Raw = Raw()
+    tolerations: Raw = Raw()
+    topology_spread_constraints: Raw = Raw()
+    volumes: list[dict[str, Raw]] | None = None
+    resource_claims: list[Claim] | None = None
+
+
+class ConditionWire(Struct, rename="camel", gc=False):
+    type: str
+    status: str | None = None
+    reason: str | None = None
+    last_transition_time: str | None = None
+
+
+class ContainerStatus(Struct, rename="camel", gc=False):
+    name: str = ""
+    allocated_resources: Raw = Raw()
+    resources: ResourcesWire | None = None
+
+
+class ClaimStatus(Struct, rename="camel", gc=False):
+    name: str
+    resource_claim_name: str | None = None
+
+
+class StatusWire(Struct, rename="camel", gc=False):
+    phase: str | None = None
+    nominated_node_name: str | None = None
+    start_time: datetime | None = None
+    qos_class: str | None = None
+    resize: str | None = None
+    conditions: list[ConditionWire] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resource_claim_statuses: list[ClaimStatus] | None = None
+
+    def tells_sizes(self) -> bool:
+        """Whether it has what containers hold, which differs from the spec during a resize."""
+        for container in self.container_statuses or ():
+            if container.resources or len(container.allocated_resources):
+                return True
+        return False
+
+
+class PodWire(Struct, gc=False):
+    metadata: Metadata | None = None
+    spec: SpecWire | None = None
+    status: StatusWire | None = None

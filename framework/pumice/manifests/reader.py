@@ -1,0 +1,229 @@
+"""Objects of a cluster into an inventory; a malformed one costs nothing but itself."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from pumice.manifests import groups, nodes, others, queues
+from pumice.manifests.files import Item, documents, flatten
+from pumice.manifests.links import link
+from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
+from pumice.manifests.pool import Pool, encoded
+from pumice.manifests.requests import Family
+from pumice.manifests.wire import MalformedError, head_of
+from pumice.model.facts import Inventory, Pod, PodGroup, Problem
+
+
+class Kind(NamedTuple):
+    """How one kind is read, and the table of the inventory it goes to."""
+
+    read: Callable[[Raw, Pool], Any]
+    table: str
+    key: Callable[[Any], str]
+
+
+_NAME = attrgetter("name")
+_UID = attrgetter("uid")
+_KINDS: dict[tuple[str, str], Kind] = {
+    ("", "Node"): Kind(nodes.read_node, "nodes", _NAME),
+    ("scheduling.volcano.sh", "Queue"): Kind(queues.read_volcano_queue, "queues", _NAME),
+    ("scheduling.volcano.sh", "PodGroup"): Kind(groups.read_volcano_group, "groups", _UID),
+    ("scheduling.run.ai", "Queue"): Kind(queues.read_kai_queue, "queues", _NAME),
+    ("scheduling.run.ai", "PodGroup"): Kind(groups.read_kai_group, "groups", _UID),
+    ("scheduling.k8s.io", "PriorityClass"): Kind(
+        others.read_priority_class, "priority_classes", _NAME
+    ),
+    ("policy", "PodDisruptionBudget"): Kind(
+        others.read_budget, "budgets", lambda budget: f"{budget.namespace}/{budget.name}"
+    ),
+    ("topology.volcano.sh", "HyperNode"): Kind(others.read_hypernode, "hypernodes", _NAME),
+    ("", "ResourceQuota"): Kind(
+        others.read_quota, "quotas", lambda quota: f"{quota.namespace}/{quota.name}"
+    ),
+}
+_KEPT = {
+    ("", "PersistentVolumeClaim"),
+    ("", "PersistentVolume"),
+    ("", "ConfigMap"),
+    ("", "Namespace"),
+    ("nodeinfo.volcano.sh", "Numatopology"),
+    ("shard.volcano.sh", "NodeShard"),
+    ("scheduling.run.ai", "BindRequest"),
+    ("kai.scheduler", "Topology"),
+}
+_KEPT_GROUPS = {"storage.k8s.io", "resource.k8s.io"}
+_POD = ("", "Pod")
+
+
+def load(paths: Iterable[str | Path], *, default_queue: str = "default") -> Inventory:
+    """Read manifest files and directories; ``-`` is the standard input.
+
+    :raises ManifestError: a file cannot be read at all.
+    """
+    with _no_collection():
+        return read_objects(documents(paths), default_queue=default_queue)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Reading makes millions of objects and no garbage in circles: do not look for any."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def read_objects(
+    items: Iterable[tuple[str, Item]],
+    *,
+    default_queue: str = "default",
+    into: Inventory | None = None,
+) -> Inventory:
+    """Read objects, each with the place it comes from.
+
+    What is wrong with an object is in ``problems`` and leaves that object out. Kinds that
+    scheduling does not read are counted in ``extra["ignored_kinds"]``. ``into`` is an earlier
+    inventory that the objects are added to.
+    """
+    reading = _Reading(into or Inventory(), default_queue)
+    for where, item in items:
+        for place, single in flatten(where, item):
+            reading.take(place, single)
+    return reading.finish()
+
+
+class _Reading:
+    def __init__(self, inventory: Inventory, default_queue: str) -> None:
+        self.inventory = inventory
+        self.default_queue = default_queue
+        self.pool = Pool()
+        self.ignored = Counter(inventory.extra.get("ignored_kinds", {}))
+        self.pod_keys = {pod.key for pod in inventory.pods.values()}
+        self.places: dict[str, str] = {}
+        self.kai_groups = {
+            group.name: group.uid for group in inventory.groups.values() if group.family == "kai"
+        }
+        self.kai_pods: list[Pod] = []
+        self.undecided: list[tuple[str, Raw]] = []
+        """Pods that name groups of both families: which exists is known at the end."""
+
+    def take(self, where: str, item: Item) -> None:
+        """Read one object into the inventory, or tell why not."""
+        try:
+            raw = encoded(item)
+            head = head_of(raw)
+            if not head.kind:
+                raise MalformedError("is no Kubernetes object: it has no kind")
+            if not head.api_version and head.kind != "List":
+                raise MalformedError("has no apiVersion")
+            self._dispatch(where, _group_of(head.api_version or ""), head.kind, raw)
+        except MalformedError as error:
+            self.tell(where, label_of(item), str(error), error.hint)
+
+    def tell(self, where: str, label: str, message: str, hint: str = "") -> None:
+        self.inventory.problems.append(Problem(where, label, message, hint))
+
+    def _dispatch(self, where: str, group: str, kind: str, raw: Raw) -> None:
+        name = (group, kind)
+        if name == _POD:
+            self._pod(where, raw)
+        elif name in _KINDS:
+            self._fact(where, kind, _KINDS[name], raw)
+        elif name in _KEPT or group in _KEPT_GROUPS:
+            key, content = others.read_other(kind, raw)
+            self._store(self.inventory.others.setdefault(kind, {}), key, content)
+        elif kind == "List":
+            raise MalformedError("items: expected a list")
+        else:
+            self.ignored[f"{group}/{kind}" if group else kind] += 1
+
+    def _fact(self, where: str, kind: str, how: Kind, raw: Raw) -> None:
+        fact = how.read(raw, self.pool)
+        key = how.key(fact)
+        if isinstance(fact, PodGroup) and fact.family == "kai":
+            known = self.kai_groups.setdefault(fact.name, fact.uid)
+            if known != fact.uid:
+                raise MalformedError(
+                    f"has the name of {known}",
+                    "KAI tells pod groups apart by name alone, over all namespaces",
+                )
+        table = getattr(self.inventory, how.table)
+        if getattr(table.get(key), "family", None) not in (None, getattr(fact, "family", None)):
+            raise MalformedError(f"has the name of a {kind} of the other family")
+        self._store(table, key, fact)
+        if how.table in ("queues", "groups"):
+            self.places[f"{kind} {key}"] = where
+
+    def _store(self, table: dict[str, Any], key: str, fact: Any) -> None:
+        if key in table:
+            raise MalformedError("is there twice; the first one counts")
+        table[key] = fact
+
+    def _pod(self, where: str, raw: Raw, family: Family | None = None) -> None:
+        pod = read_pod(raw, self.pool, family)
+        notes = pod.annotations
+        if family is None and notes.get(KAI_GROUP) and notes.get(VOLCANO_GROUP):
+            self.undecided.append((where, raw))
+            return
+        if pod.key in self.pod_keys:
+            raise MalformedError("is there twice; the first one counts")
+        if pod.uid in self.inventory.pods:
+            other = self.inventory.pods[pod.uid].key
+            raise MalformedError(f"has the uid of pod {other}")
+        self.inventory.pods[pod.uid] = pod
+        self.pod_keys.add(pod.key)
+        if (family or family_of(notes)) == "kai":
+            self.kai_pods.append(pod)
+
+    def finish(self) -> Inventory:
+        inventory = self.inventory
+        for where, raw in self.undecided:
+            self._settle(where, raw)
+        for pod in self.kai_pods:
+            pod.group = self.kai_groups.get(pod.group, f"{pod.namespace}/{pod.group}")
+        link(inventory, self.places, self.default_queue)
+        inventory.extra["ignored_kinds"] = dict(self.ignored)
+        return inventory
+
+    def _settle(self, where: str, raw: Raw) -> None:
+        try:
+            pod = read_pod(raw, self.pool, "volcano")
+            known = pod.annotations[KAI_GROUP] in self.kai_groups
+            kai = known and pod.group not in self.inventory.groups
+            self._pod(where, raw, "kai" if kai else "volcano")
+        except MalformedError as error:
+            self.tell(where, label_of(raw), str(error), error.hint)
+
+
+def _group_of(api_version: str) -> str:
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""
+
+
+def label_of(item: Any) -> str:
+    """``Kind namespace/name`` of an object that may be anything."""
+    if isinstance(item, Raw):
+        try:
+            item = msgspec.json.decode(item)
+        except (ValueError, RecursionError):
+            item = None
+    if not isinstance(item, Mapping):
+        return "object"
+    meta = item.get("metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    kind = item.get("kind")
+    parts = [part for part in (meta.get("namespace"), meta.get("name")) if isinstance(part, str)]
+    name = "/".join(part for part in parts if part) if meta.get("name") else "(unnamed)"
+    return f"{kind if isinstance(kind, str) and kind else 'object'} {name}"

@@ -1,0 +1,150 @@
+"""What all kinds have in common on the wire, and how a value of the wrong type is told."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+T = TypeVar("T")
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Object = dict[str, Any]
+
+_ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+ANY_OBJECT: msgspec.json.Decoder[Object] = msgspec.json.Decoder(Object)
+
+
+class MalformedError(ValueError):
+    """An object that cannot be used; the message is the user's explanation."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Owner(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(Struct, rename="camel", gc=False):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    owner_references: list[Owner] | None = None
+
+    def named(self) -> str:
+        if not self.name:
+            raise MalformedError("has no metadata.name")
+        return self.name
+
+
+class Head(Struct, rename="camel", gc=False):
+    """As much of an object as tells its kind."""
+
+    api_version: str | None = None
+    kind: str | None = None
+
+
+HEAD = msgspec.json.Decoder(Head)
+# As the API server writes objects: the kind is known without a look at the rest.
+_OPENING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([^"\\]+)",\s*"kind":\s*"([^"\\]+)"')
+
+
+def head_of(raw: Raw) -> Head:
+    """Version and kind of an object.
+
+    :raises MalformedError: it is not even an object.
+    """
+    match = _OPENING.match(raw)
+    if match is None:
+        return decode(HEAD, "", raw)
+    return Head(match[1].decode("utf-8", "replace"), match[2].decode("utf-8", "replace"))
+
+
+def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
+    """Decode one object, or the part of it found ``at`` a path.
+
+    :raises MalformedError: some value has the wrong type.
+    """
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        raise explained(error, at) from None
+    except msgspec.DecodeError as error:
+        raise MalformedError(f"is no JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise MalformedError("holds text that is not UTF-8") from None
+    except RecursionError:
+        raise MalformedError("is nested too deeply") from None
+
+
+def kept(check: msgspec.json.Decoder[Any], at: str, text: bytes) -> Any:
+    """Decode a part that is kept as it is read, once its shape is known to be right."""
+    decode(check, at, text)
+    return decode(_ANYTHING, at, text)
+
+
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at `(?:key in )?\$?(?P<path>.*)`)?", re.DOTALL)
+_TYPES = {
+    "array": "a list",
+    "object": "an object",
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+    "datetime": "a time",
+}
+_UNQUOTED = re.compile("expected a string, got (a whole number|a number|true or false)")
+_TYPE_NAMES = re.compile(r"`([a-z]+(?: \| [a-z]+)*)`")
+
+
+def explained(error: msgspec.ValidationError, at: str) -> MalformedError:
+    """The error in the words of somebody who writes manifests."""
+    match = _ERROR.fullmatch(str(error))
+    what, path = (match["what"], match["path"] or "") if match else (str(error), "")
+    what = _TYPE_NAMES.sub(_type_names, what)
+    where = (at + path).lstrip(".")
+    text = what[:1].lower() + what[1:]
+    hint = "quote the value" if _UNQUOTED.fullmatch(text) else ""
+    return MalformedError(f"{where}: {text}" if where else text, hint)
+
+
+def _type_names(match: re.Match[str]) -> str:
+    names = match[1].split(" | ")
+    if len(names) > 1:
+        names = [name for name in names if name != "null"]
+    return " or ".join(_TYPES.get(name, f"`{name}`") for name in names)
+
+
+def epoch(time: datetime | None) -> float:
+    """Seconds since 1970, 0.0 for no time."""
+    if time is None:
+        return 0.0
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+_DURATION = re.compile(r"([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)", re.ASCII)
+_STEP = re.compile(r"([\d.]+)(ns|us|µs|μs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+
+
+def duration(text: str, at: str) -> float:
+    """A Go duration (``1h30m``) in seconds."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise MalformedError(f"{at}: {text!r} is not a duration", "examples: 30s, 5m, 1h30m")
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _STEP.findall(match[2]))
+    return -seconds if match[1] == "-" else seconds

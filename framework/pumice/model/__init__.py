@@ -1,0 +1,1 @@
+"""The cluster model: facts, resources, tasks, jobs, queues, the node table and topology."""

@@ -1,0 +1,313 @@
+"""A job: the tasks of one pod group, counted by status, with its sub-jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
+
+if TYPE_CHECKING:
+    from pumice.fit import FitErrors
+    from pumice.model.facts import NetworkTopology, PodGroup, Raw, SubGroupPolicy
+    from pumice.model.pod_sets import SubGroupSet
+    from pumice.model.resources import Resource
+    from pumice.verdicts import Refusal
+
+_S = TaskStatus
+_READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
+_VALID = (*_READY, _S.PIPELINED, _S.PENDING)
+_by_key = attrgetter("key")
+
+
+class Members:
+    """Tasks counted by status: what a job and a sub-job have in common."""
+
+    __slots__ = ("by_status", "min_available", "pending_best_effort", "tasks", "uid")
+
+    def __init__(self, uid: str, min_available: int) -> None:
+        self.uid = uid
+        self.min_available = min_available
+        self.tasks: dict[str, Task] = {}
+        self.by_status: tuple[dict[str, Task], ...] = tuple({} for _ in TaskStatus)
+        self.pending_best_effort = 0
+
+    def _enter(self, task: Task, status: TaskStatus) -> None:
+        self.by_status[status][task.uid] = task
+        if status == _S.PENDING and task.best_effort:
+            self.pending_best_effort += 1
+
+    def _leave(self, task: Task, status: TaskStatus) -> None:
+        del self.by_status[status][task.uid]
+        if status == _S.PENDING and task.best_effort:
+            self.pending_best_effort -= 1
+
+    def count(self, *statuses: TaskStatus) -> int:
+        by_status = self.by_status
+        return sum(len(by_status[status]) for status in statuses)
+
+    def having(self, *statuses: TaskStatus) -> list[Task]:
+        """The tasks in these statuses, by status and name: undo does not change the order."""
+        by_status = self.by_status
+        return [
+            task for status in statuses for task in sorted(by_status[status].values(), key=_by_key)
+        ]
+
+    @property
+    def pending(self) -> list[Task]:
+        return self.having(_S.PENDING)
+
+    @property
+    def ready_count(self) -> int:
+        """Tasks that are placed for real, or done."""
+        _, allocated, _, binding, bound, running, _, succeeded, _, _ = self.by_status
+        return len(allocated) + len(binding) + len(bound) + len(running) + len(succeeded)
+
+    @property
+    def waiting_count(self) -> int:
+        """Tasks that wait for promised room."""
+        return len(self.by_status[_S.PIPELINED])
+
+    @property
+    def valid_count(self) -> int:
+        return self.count(*_VALID)
+
+    @property
+    def allocated_count(self) -> int:
+        return self.count(_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED)
+
+    @property
+    def scheduled_count(self) -> int:
+        return self.count(_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED)
+
+    @property
+    def releasing_scheduled_count(self) -> int:
+        return sum(1 for task in self.by_status[_S.RELEASING].values() if task.node)
+
+    def is_ready(self) -> bool:
+        return self.ready_count + self.pending_best_effort >= self.min_available
+
+    def is_pipelined(self) -> bool:
+        held = self.waiting_count + self.ready_count
+        return held + self.pending_best_effort >= self.min_available
+
+    def is_starving(self) -> bool:
+        return self.waiting_count + self.ready_count < self.min_available
+
+
+class SubJob(Members):
+    """A part of a job with a minimum, and a topology, of its own."""
+
+    __slots__ = (
+        "allocated_hyper_node",
+        "group_id",
+        "job",
+        "match_index",
+        "name",
+        "network_topology",
+        "nominated_hyper_node",
+        "parent",
+        "priority",
+        "topology_constraint",
+    )
+
+    def __init__(
+        self,
+        uid: str,
+        job: Job,
+        *,
+        group_id: str,
+        min_available: int,
+        name: str = "",
+        match_index: int = 0,
+        network_topology: NetworkTopology | None = None,
+    ) -> None:
+        super().__init__(uid, min_available)
+        self.job = job
+        self.group_id = group_id
+        self.name = name
+        self.match_index = match_index
+        self.network_topology = network_topology
+        self.priority = 0
+        self.allocated_hyper_node = ""
+        self.nominated_hyper_node = ""
+        self.topology_constraint: Raw | None = None
+        self.parent: SubGroupSet | None = None
+        """For a pod set: the inner sub-group above it."""
+
+    def __repr__(self) -> str:
+        return f"<sub-job {self.uid}>"
+
+
+class Job(Members):
+    """All tasks of one pod group."""
+
+    __slots__ = (
+        "allocated",
+        "allocated_hyper_node",
+        "conditions",
+        "created",
+        "family",
+        "fit_errors",
+        "group",
+        "last_start",
+        "min_resources",
+        "min_sub_jobs",
+        "name",
+        "namespace",
+        "network_topology",
+        "phase",
+        "plugin_errors",
+        "preemptable",
+        "preemptible",
+        "priority",
+        "queue",
+        "reason",
+        "refusals",
+        "revocable_zone",
+        "role_min",
+        "role_min_total",
+        "stale_since",
+        "state",
+        "sub_group_root",
+        "sub_jobs",
+        "total_request",
+    )
+
+    def __init__(self, group: PodGroup, *, priority: int, dimensions: int) -> None:
+        super().__init__(group.uid, group.min_member)
+        self.group = group
+        self.family = group.family
+        self.name = group.name
+        self.namespace = group.namespace
+        self.queue = group.queue
+        self.created = group.created
+        self.priority = priority
+        self.phase = group.phase
+        self.role_min: Mapping[str, int] = group.min_task_member
+        self.role_min_total = sum(self.role_min.values())
+        self.min_resources: Resource | None = group.min_resources
+        self.network_topology: NetworkTopology | None = None
+        self.sub_jobs: dict[str, SubJob] = {}
+        self.min_sub_jobs: dict[str, int] = {}
+        self.allocated = np.zeros(dimensions, np.int64)
+        self.total_request = np.zeros(dimensions, np.int64)
+        self.allocated_hyper_node = ""
+        self.preemptable = False
+        """Volcano's mark of a job that may run on revocable nodes."""
+        self.preemptible = True
+        """Whether the KAI family may take the job's tasks for others."""
+        self.last_start: float | None = None
+        self.stale_since: float | None = None
+        self.sub_group_root: SubGroupSet | None = None
+        self.revocable_zone = ""
+        self.fit_errors: dict[str, FitErrors] = {}
+        """By task uid: why no node could take it in this cycle."""
+        self.plugin_errors: list[str] = []
+        self.conditions: list[dict[str, Any]] = []
+        self.refusals: list[Refusal] = []
+        """Why the job as a whole was not placed in this cycle."""
+        self.reason = ""
+        self.state: dict[str, Any] = {}
+        """Notes of plugins and actions for this cycle, by name."""
+
+    def add(self, task: Task, sub_job: SubJob) -> None:
+        """Take a task in; used while the cluster is built."""
+        task.job, task.sub_job = self, sub_job
+        for members in (self, sub_job):
+            members.tasks[task.uid] = task
+            members._enter(task, task.status)
+        sub_job.priority = max(sub_job.priority, task.priority)
+        self.total_request += task.vector
+        if IS_ALLOCATED[task.status]:
+            self.allocated += task.vector
+
+    def subset(self, tasks: Iterable[Task], minimums: Mapping[str, int] | None = None) -> Job:
+        """A job of only these tasks, as they are now, for a trial.
+
+        The tasks stay those of this job: what happens to them is counted here, not there.
+        ``minimums`` replaces minimums of sub-jobs, by uid.
+        """
+        part = Job(self.group, priority=self.priority, dimensions=len(self.allocated))
+        for name in Job.__slots__:
+            if name not in ("sub_jobs", "allocated", "total_request"):
+                setattr(part, name, getattr(self, name))
+        part.min_available = self.min_available
+        for uid, sub_job in self.sub_jobs.items():
+            minimum = (minimums or {}).get(uid, sub_job.min_available)
+            copy = part.sub_jobs[uid] = SubJob(
+                uid, self, group_id=sub_job.group_id, min_available=minimum, name=sub_job.name
+            )
+            copy.topology_constraint, copy.parent = sub_job.topology_constraint, sub_job.parent
+        for task in tasks:
+            assert task.sub_job is not None
+            for members in (part, part.sub_jobs[task.sub_job.uid]):
+                members.tasks[task.uid] = task
+                members._enter(task, task.status)
+            part.total_request += task.vector
+            if IS_ALLOCATED[task.status]:
+                part.allocated += task.vector
+        return part
+
+    def set_status(self, task: Task, status: TaskStatus) -> None:
+        """Move a task to another status and keep all counts."""
+        old = task.status
+        if old == status:
+            return
+        sub_job = task.sub_job
+        assert sub_job is not None
+        self._leave(task, old)
+        sub_job._leave(task, old)
+        task.status = status
+        self._enter(task, status)
+        sub_job._enter(task, status)
+        if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
+            if IS_ALLOCATED[status]:
+                self.allocated += task.vector
+            else:
+                self.allocated -= task.vector
+
+    @property
+    def sub_group_policies(self) -> Iterable[SubGroupPolicy]:
+        return self.group.sub_group_policies
+
+    @property
+    def has_sub_job_policy(self) -> bool:
+        return bool(self.group.sub_group_policies)
+
+    @property
+    def has_network_topology(self) -> bool:
+        """Whether the job or a sub-job asks for nodes close together."""
+        return any(_is_topology(t) for t in self._topologies())
+
+    @property
+    def has_hard_topology(self) -> bool:
+        return any(is_hard(t) for t in self._topologies())
+
+    def _topologies(self) -> Iterable[NetworkTopology | None]:
+        yield self.network_topology
+        for sub_job in self.sub_jobs.values():
+            yield sub_job.network_topology
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the job has not been let into its queue yet."""
+        return self.phase in ("", "Pending")
+
+    def __repr__(self) -> str:
+        return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
+
+
+def _is_topology(topology: NetworkTopology | None) -> bool:
+    return topology is not None and bool(topology.mode)
+
+
+def is_hard(topology: NetworkTopology | None) -> bool:
+    return (
+        topology is not None
+        and topology.mode == "hard"
+        and topology.highest_tier_allowed is not None
+    )

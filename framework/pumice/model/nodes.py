@@ -1,0 +1,386 @@
+"""The node table: every node's quantities as columns, what each node holds, and a journal.
+
+Rows are sorted by node name, so that the first maximum of a vector is the tie-break. Quantities
+are 64-bit integers: adding and taking away again restores them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pumice.errors import StatementError
+from pumice.model.dimensions import Dimensions
+from pumice.model.facts import Node
+from pumice.model.gpu_request import GPU
+from pumice.model.gpus import GpuShares
+from pumice.model.resources import Resource
+from pumice.model.task import Task, TaskStatus
+
+_JOURNAL_LIMIT = 1 << 16
+
+
+class Held:
+    """A task on a node, with the status and the GPU groups under which the node counts it."""
+
+    __slots__ = ("groups", "status", "task")
+
+    def __init__(self, task: Task, status: TaskStatus) -> None:
+        self.task = task
+        self.status = status
+        self.groups = task.gpu_groups
+
+
+class NodeTable:
+    """All nodes of a session."""
+
+    def __init__(self, nodes: Iterable[Node], dimensions: Dimensions) -> None:
+        self.dimensions = dimensions
+        self.facts: list[Node] = sorted(nodes, key=lambda node: node.name)
+        self.names: list[str] = [node.name for node in self.facts]
+        self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+        shape = (len(self.facts), len(dimensions))
+        self.allocatable = np.zeros(shape, np.int64)
+        self.capacity = np.zeros(shape, np.int64)
+        seen: dict[int, np.ndarray] = {}
+        for row, node in enumerate(self.facts):
+            for column, resource in (
+                (self.allocatable, node.allocatable),
+                (self.capacity, node.capacity),
+            ):
+                vector = seen.get(id(resource))
+                if vector is None:
+                    vector = seen[id(resource)] = dimensions.vector(resource)
+                column[row] = vector
+        self.idle = self.allocatable.copy()
+        self.used = np.zeros(shape, np.int64)
+        self.releasing = np.zeros(shape, np.int64)
+        self.pipelined = np.zeros(shape, np.int64)
+        self.future_idle = self.idle.copy()
+        """idle + releasing - pipelined: what is free once everything promised has happened."""
+        self.max_pods = np.array([node.max_pods for node in self.facts], np.int64)
+        self.pod_count = np.zeros(shape[0], np.int64)
+        self.held: list[dict[str, Held]] = [{} for _ in self.facts]
+        """Per row: the tasks on the node, by uid."""
+        self._journal: list[int] = []
+        self._journal_base = 0
+        self._fact_columns: dict[Hashable, np.ndarray] = {}
+        self._handles: dict[int, NodeHandle] = {}
+        self._shares: dict[int, GpuShares] = {}
+        self.sharing: set[int] = set()
+        """Rows of the nodes on which GPUs are shared."""
+        self.claimable = np.zeros(shape[0], np.int64)
+        """Per row: GPUs to be had through resource claims only."""
+        self.all_rows = np.arange(shape[0])
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    # -- what a node holds
+
+    def add(self, row: int, task: Task, status: TaskStatus) -> None:
+        """Put a task on a node, counted as its status says."""
+        held = self.held[row]
+        if task.uid in held:
+            raise StatementError(f"task {task.key} is already on node {self.names[row]}")
+        entry = held[task.uid] = Held(task, status)
+        self._count(row, task.vector, status, 1)
+        if entry.groups:
+            self._share(row, entry, 1)
+
+    def remove(self, row: int, task: Task) -> TaskStatus:
+        """Take a task off a node; the status under which it was counted is given back."""
+        entry = self._entry(row, task)
+        del self.held[row][task.uid]
+        if entry.groups:
+            self._share(row, entry, -1)
+        self._count(row, task.vector, entry.status, -1)
+        return entry.status
+
+    def recount(self, row: int, task: Task, status: TaskStatus) -> None:
+        """Count a task that is on the node under another status."""
+        entry = self._entry(row, task)
+        old = entry.status
+        if _KIND[old] == _KIND[status]:
+            entry.status = status
+            return
+        if entry.groups:
+            self._share(row, entry, -1)
+        self._count(row, task.vector, old, -1)
+        entry.status = status
+        self._count(row, task.vector, status, 1)
+        if entry.groups:
+            self._share(row, entry, 1)
+
+    def set_aside(self, row: int, task: Task) -> None:
+        """Keep counting a leaving task while it comes back to the node on other devices."""
+        held = self.held[row]
+        held[_aside(task, self._asides(row, task))] = held.pop(task.uid)
+
+    def take_back(self, row: int, task: Task) -> None:
+        """Undo the last :meth:`set_aside`."""
+        held = self.held[row]
+        held[task.uid] = held.pop(_aside(task, self._asides(row, task) - 1))
+
+    def _asides(self, row: int, task: Task) -> int:
+        """How often the task is counted as leaving beside its present place."""
+        count = 0
+        while _aside(task, count) in self.held[row]:
+            count += 1
+        return count
+
+    def leave_ghost(self, row: int, task: Task, groups: tuple[str, ...]) -> None:
+        """Count a task as leaving a node once more, beside what it really is there."""
+        ghost = Held(task, TaskStatus.RELEASING)
+        ghost.groups = groups
+        self.held[row][f"{task.uid}/ghost-{self.version}"] = ghost
+        self._count(row, task.vector, ghost.status, 1)
+        self._share(row, ghost, 1)
+
+    def _entry(self, row: int, task: Task) -> Held:
+        entry = self.held[row].get(task.uid)
+        if entry is None:
+            raise StatementError(f"task {task.key} is not on node {self.names[row]}")
+        return entry
+
+    def shares(self, row: int) -> GpuShares:
+        """The shared GPUs of a node."""
+        found = self._shares.get(row)
+        if found is None:
+            found = self._shares[row] = GpuShares(self.facts[row])
+        return found
+
+    @property
+    def sharing_rows(self) -> list[int]:
+        """The same in order."""
+        return sorted(self.sharing)
+
+    def _share(self, row: int, entry: Held, sign: int) -> None:
+        """Count a task on its GPU groups; whole GPUs become shared ones and come back."""
+        shares, gpu = self.shares(row), self.dimensions.position[GPU]
+        memory = entry.task.gpu.device_memory(shares.memory_per_gpu)
+        change = shares.add if sign > 0 else shares.remove
+        for group in entry.groups:
+            idle = int(self.idle[row, gpu] / 1000)
+            whole = int((self.used[row, gpu] + self.pipelined[row, gpu]) / 1000)
+            d_idle, d_releasing = change(group, memory, entry.status, idle, whole)
+            self.idle[row, gpu] += d_idle * 1000
+            self.releasing[row, gpu] += d_releasing * 1000
+            self.future_idle[row, gpu] += (d_idle + d_releasing) * 1000
+        if shares.used:
+            self.sharing.add(row)
+        else:
+            self.sharing.discard(row)
+
+    def _count(self, row: int, vector: np.ndarray, status: TaskStatus, sign: int) -> None:
+        kind = _KIND[status]
+        amount = vector if sign > 0 else -vector
+        if kind == _PROMISED:
+            self.pipelined[row] += amount
+            self.future_idle[row] -= amount
+        else:
+            self.idle[row] -= amount
+            self.used[row] += amount
+            if kind == _LEAVING:
+                self.releasing[row] += amount
+            else:
+                self.future_idle[row] -= amount
+        self.pod_count[row] += sign
+        self.touch(row)
+
+    # -- the journal of changed rows
+
+    def touch(self, row: int) -> None:
+        """Note that something about a row changed, so that remembered answers are renewed."""
+        journal = self._journal
+        journal.append(row)
+        if len(journal) > _JOURNAL_LIMIT:
+            self._journal_base += len(journal)
+            self._journal = []
+
+    @property
+    def version(self) -> int:
+        """Grows with every change and never comes back, undo included."""
+        return self._journal_base + len(self._journal)
+
+    def changed_since(self, version: int) -> list[int] | None:
+        """The rows changed since a version, without repetition; None: too long ago to tell."""
+        start = version - self._journal_base
+        if start < 0:
+            return None
+        recent = self._journal[start:]
+        return recent if len(recent) < 2 else sorted(set(recent))
+
+    # -- views
+
+    def view(self, rows: np.ndarray | None = None) -> NodeView:
+        return NodeView(self, rows)
+
+    def handle(self, row: int) -> NodeHandle:
+        handle = self._handles.get(row)
+        if handle is None:
+            handle = self._handles[row] = NodeHandle(self, row)
+        return handle
+
+    def get(self, name: str) -> NodeHandle | None:
+        row = self.row_of.get(name)
+        return None if row is None else self.handle(row)
+
+    def fact_column(
+        self, key: Hashable, fact: Callable[[Node], Any], dtype: Any = bool
+    ) -> np.ndarray:
+        """One value per node that depends on its facts only, computed once per session."""
+        column = self._fact_columns.get(key)
+        if column is None:
+            column = np.array([fact(node) for node in self.facts], dtype)
+            self._fact_columns[key] = column
+        return column
+
+
+def _aside(task: Task, number: int) -> str:
+    return f"{task.uid}/leaving-{number}"
+
+
+_LEAVING, _PROMISED, _HOLDING = range(3)
+_KIND = tuple(
+    _LEAVING
+    if status is TaskStatus.RELEASING
+    else _PROMISED
+    if status is TaskStatus.PIPELINED
+    else _HOLDING
+    for status in TaskStatus
+)
+
+
+class NodeView:
+    """Some rows of the node table, as the vector questions get them. Do not write to columns."""
+
+    __slots__ = ("_rows", "table")
+
+    def __init__(self, table: NodeTable, rows: np.ndarray | None = None) -> None:
+        self.table = table
+        self._rows = rows
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.table.all_rows if self._rows is None else self._rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all nodes of the session."""
+        return self._rows is None
+
+    def __len__(self) -> int:
+        return len(self.table) if self._rows is None else len(self._rows)
+
+    def take(self, column: np.ndarray) -> np.ndarray:
+        """The rows of this view out of a column of the whole table."""
+        return column if self._rows is None else column[self._rows]
+
+    @property
+    def allocatable(self) -> np.ndarray:
+        return self.take(self.table.allocatable)
+
+    @property
+    def idle(self) -> np.ndarray:
+        return self.take(self.table.idle)
+
+    @property
+    def used(self) -> np.ndarray:
+        return self.take(self.table.used)
+
+    @property
+    def releasing(self) -> np.ndarray:
+        return self.take(self.table.releasing)
+
+    @property
+    def pipelined(self) -> np.ndarray:
+        return self.take(self.table.pipelined)
+
+    @property
+    def future_idle(self) -> np.ndarray:
+        return self.take(self.table.future_idle)
+
+    @property
+    def pod_count(self) -> np.ndarray:
+        return self.take(self.table.pod_count)
+
+    @property
+    def max_pods(self) -> np.ndarray:
+        return self.take(self.table.max_pods)
+
+    def fact(self, key: Hashable, fact: Callable[[Node], Any], dtype: Any = bool) -> np.ndarray:
+        """One value per node of the view that depends on the node's facts only; remembered."""
+        return self.take(self.table.fact_column(key, fact, dtype))
+
+    @property
+    def names(self) -> list[str]:
+        return [self.table.names[row] for row in self.rows]
+
+    @property
+    def facts(self) -> list[Node]:
+        return [self.table.facts[row] for row in self.rows]
+
+    def handles(self) -> Iterable[NodeHandle]:
+        return map(self.table.handle, self.rows.tolist())
+
+
+class NodeHandle:
+    """One node, for questions asked node by node."""
+
+    __slots__ = ("facts", "name", "row", "table")
+
+    def __init__(self, table: NodeTable, row: int) -> None:
+        self.table = table
+        self.row = row
+        self.facts = table.facts[row]
+        self.name = self.facts.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.facts.labels
+
+    def _resource(self, column: np.ndarray) -> Resource:
+        return self.table.dimensions.resource(column[self.row])
+
+    @property
+    def allocatable(self) -> Resource:
+        return self._resource(self.table.allocatable)
+
+    @property
+    def idle(self) -> Resource:
+        return self._resource(self.table.idle)
+
+    @property
+    def used(self) -> Resource:
+        return self._resource(self.table.used)
+
+    @property
+    def releasing(self) -> Resource:
+        return self._resource(self.table.releasing)
+
+    @property
+    def pipelined(self) -> Resource:
+        return self._resource(self.table.pipelined)
+
+    @property
+    def future_idle(self) -> Resource:
+        return self._resource(self.table.future_idle)
+
+    @property
+    def tasks(self) -> list[Task]:
+        return [held.task for held in self.table.held[self.row].values()]
+
+    @property
+    def idle_fraction(self) -> float:
+        """Mean over the resources the node has of the part that is idle."""
+        allocatable = self.table.allocatable[self.row]
+        has = allocatable > 0
+        if not has.any():
+            return 0.0
+        return float((self.table.idle[self.row][has] / allocatable[has]).mean())
+
+    def __repr__(self) -> str:
+        return f"<node {self.name}>"

@@ -1,0 +1,114 @@
+"""Pod sets: the sub-groups of a KAI pod group, as a tree whose leaves have minimums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pumice.model.facts import Pod, PodGroup, Raw
+from pumice.model.job import Job, SubJob
+
+DEFAULT = "default"
+_NON_PREEMPTIBLE_PRIORITY = 100
+
+
+@dataclass(slots=True, eq=False)
+class SubGroupSet:
+    """An inner node of the tree; the root has the empty name."""
+
+    name: str = ""
+    topology_constraint: Raw | None = None
+    parent: SubGroupSet | None = None
+    sets: list[SubGroupSet] = field(default_factory=list)
+    pod_sets: list[SubJob] = field(default_factory=list)
+
+    def leaves(self) -> Iterator[SubJob]:
+        """All pod sets at and below this node."""
+        for inner in self.sets:
+            yield from inner.leaves()
+        yield from self.pod_sets
+
+
+def describe_kai_job(job: Job, now: float) -> str:
+    """Give a job its pod sets and what else its group says; answers a problem, if any."""
+    group = job.group
+    told = group.extra.get("priority")
+    if told is not None:
+        job.priority = int(told)
+    preemptibility = group.extra.get("preemptibility") or group.preemptibility
+    if preemptibility:
+        job.preemptible = preemptibility.lower() == "preemptible"
+    else:
+        job.preemptible = job.priority < _NON_PREEMPTIBLE_PRIORITY
+    order = group.extra.get("creation_order")
+    if order is not None:
+        job.created = float(order)
+    seconds = group.extra.get("last_start_seconds_ago")
+    job.last_start = now - seconds if seconds is not None else group.last_start
+    stale = group.extra.get("stale_seconds")
+    job.stale_since = now - stale if stale is not None else group.stale_since
+    problem = _grow_tree(job, group)
+    for name, minimum in (group.extra.get("min_available") or {}).items():
+        if name in job.sub_jobs:
+            job.sub_jobs[name].min_available = int(minimum)
+    job.min_available = sum(pod_set.min_available for pod_set in job.sub_jobs.values())
+    return problem
+
+
+def _grow_tree(job: Job, group: PodGroup) -> str:
+    root = job.sub_group_root = SubGroupSet(topology_constraint=group.topology_constraint)
+    problem = _sub_group_problem(group)
+    if problem or not group.sub_groups:
+        _add_pod_set(job, root, DEFAULT, max(group.min_member, 1), None)
+        return problem
+    parents = {sub_group.parent.lower() for sub_group in group.sub_groups if sub_group.parent}
+    sets = {"": root}
+    for sub_group in group.sub_groups:
+        if sub_group.name.lower() in parents:
+            sets[sub_group.name.lower()] = SubGroupSet(
+                sub_group.name.lower(), sub_group.topology_constraint
+            )
+    for sub_group in group.sub_groups:
+        above = sets[sub_group.parent.lower()]
+        inner = sets.get(sub_group.name.lower())
+        if inner is not None:
+            inner.parent = above
+            above.sets.append(inner)
+        else:
+            minimum = max(sub_group.min_member, 1)
+            _add_pod_set(job, above, sub_group.name, minimum, sub_group.topology_constraint)
+    return ""
+
+
+def _sub_group_problem(group: PodGroup) -> str:
+    names = [sub_group.name.lower() for sub_group in group.sub_groups]
+    for name in names:
+        if names.count(name) > 1:
+            return f"two sub-groups are called {name}"
+    above = {s.name.lower(): s.parent.lower() for s in group.sub_groups}
+    for name, parent in above.items():
+        if parent and parent not in above:
+            return f"sub-group {name} has an unknown parent {parent}"
+        seen = {name}
+        while parent:
+            if parent in seen:
+                return f"sub-group {name} is its own ancestor"
+            seen.add(parent)
+            parent = above.get(parent, "")
+    return ""
+
+
+def _add_pod_set(
+    job: Job, above: SubGroupSet, name: str, minimum: int, constraint: Raw | None
+) -> None:
+    pod_set = SubJob(name, job, group_id=job.uid, min_available=minimum, name=name)
+    pod_set.topology_constraint = constraint
+    pod_set.parent = above
+    job.sub_jobs[name] = pod_set
+    above.pod_sets.append(pod_set)
+
+
+def pod_set_of(job: Job, pod: Pod) -> SubJob | None:
+    """The pod set that a pod belongs to; None: the job ignores the pod."""
+    told = pod.extra.get("subgroup")
+    return job.sub_jobs.get(told or pod.labels.get("kai.scheduler/subgroup-name") or DEFAULT)

@@ -1,0 +1,176 @@
+"""A task: one pod as a session sees and changes it."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pumice.model.gpu_request import NO_GPU, GpuRequest
+
+if TYPE_CHECKING:
+    from pumice.model.facts import Pod
+    from pumice.model.job import Job, SubJob
+    from pumice.model.resources import Resource
+
+
+class TaskStatus(enum.IntEnum):
+    PENDING = 0
+    ALLOCATED = 1
+    """Placed, the bind is not sent yet."""
+    PIPELINED = 2
+    """Promised room that is still being freed."""
+    BINDING = 3
+    BOUND = 4
+    RUNNING = 5
+    RELEASING = 6
+    """Being evicted or deleted; its room is free only later."""
+    SUCCEEDED = 7
+    FAILED = 8
+    UNKNOWN = 9
+
+    @property
+    def label(self) -> str:
+        return self.name.capitalize()
+
+
+_S = TaskStatus
+ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
+SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
+COMPLETED_STATUSES = frozenset({_S.SUCCEEDED, _S.FAILED})
+PREEMPTABLE_STATUSES = frozenset({_S.BOUND, _S.RUNNING})
+IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
+"""By status value: whether the task holds its request (the hot form of the set above)."""
+
+_NO_CONSTRAINTS: Hashable = ()
+
+
+class Transaction:
+    """Where a task stood when a statement that had placed it was taken back."""
+
+    __slots__ = ("eviction_occurred", "node", "status")
+
+    def __init__(self, status: TaskStatus, node: str, eviction_occurred: bool) -> None:
+        self.status = status
+        self.node = node
+        self.eviction_occurred = eviction_occurred
+
+
+class Task:
+    """One canonical object per uid and session; only the session and its statements change it."""
+
+    __slots__ = (
+        "best_effort",
+        "class_id",
+        "constraints",
+        "created",
+        "eviction_occurred",
+        "gated",
+        "gpu",
+        "gpu_groups",
+        "job",
+        "job_hyper_node",
+        "key",
+        "last_transaction",
+        "name",
+        "namespace",
+        "node",
+        "nominated_node",
+        "pod",
+        "preemptable",
+        "priority",
+        "request",
+        "revocable_zone",
+        "role",
+        "state",
+        "status",
+        "sub_job",
+        "uid",
+        "vector",
+        "virtual",
+    )
+
+    def __init__(self, pod: Pod, status: TaskStatus, vector: np.ndarray) -> None:
+        self.pod = pod
+        self.uid = pod.uid
+        self.name = pod.name
+        self.namespace = pod.namespace
+        self.key = f"{pod.namespace}/{pod.name}"
+        self.created = pod.created
+        self.request: Resource = pod.request
+        self.vector = vector
+        """The request as integers, in the order of the cluster's dimensions."""
+        self.status = status
+        self.node = pod.node_name
+        self.nominated_node = pod.nominated_node
+        self.job: Job | None = None
+        self.sub_job: SubJob | None = None
+        self.role = ""
+        self.priority = 1
+        self.preemptable = True
+        self.best_effort = False
+        self.gated = bool(pod.gates)
+        self.revocable_zone = ""
+        self.eviction_occurred = False
+        """Whether somebody was evicted to make the promised room."""
+        self.job_hyper_node = ""
+        """Hypernode of the tasks of this job placed so far, while this one is being placed."""
+        self.last_transaction: Transaction | None = None
+        self.constraints: Hashable = constraints_key(pod)
+        self.class_id = -1
+        """Session's number for tasks that ask the same; -1 until first asked."""
+        self.gpu: GpuRequest = NO_GPU
+        """What the task asks of GPUs, where its family tells shares of GPUs from whole ones."""
+        self.gpu_groups: tuple[str, ...] = ()
+        """The groups of pods with which it shares devices."""
+        self.virtual = False
+        """Whether its status is that of an operation which has not been committed."""
+        self.state: dict[str, Any] = {}
+        """Per-plugin notes for this cycle, by plugin name (what pre_predicate prepared)."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.pod.labels
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.pod.annotations
+
+    @property
+    def queue(self) -> str:
+        return self.job.queue if self.job is not None else ""
+
+    def __repr__(self) -> str:
+        where = f" on {self.node}" if self.node else ""
+        return f"<task {self.key} {self.status.label}{where}>"
+
+
+def constraints_key(pod: Pod) -> Hashable:
+    """What a pod asks of a node besides resources, as a value to compare by."""
+    if not (
+        pod.node_selector
+        or pod.affinity
+        or pod.tolerations
+        or pod.topology_spread
+        or pod.host_ports
+        or pod.volumes
+        or pod.resource_claims
+    ):
+        return _NO_CONSTRAINTS
+    return json.dumps(
+        [
+            dict(pod.node_selector),
+            pod.affinity,
+            list(pod.tolerations),
+            list(pod.topology_spread),
+            list(pod.host_ports),
+            list(pod.volumes),
+            list(pod.resource_claims),
+            pod.namespace,
+        ],
+        sort_keys=True,
+        default=str,
+    )

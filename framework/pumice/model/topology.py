@@ -1,0 +1,156 @@
+"""The tree of hypernodes, with a virtual root above everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from pumice.labels import matches_selector
+from pumice.model.facts import HyperNode, Node
+
+ROOT = "<cluster-top-hypernode>"
+
+
+class HyperNodeTree:
+    """Hypernodes by name: tier, children, parent, and the nodes below each."""
+
+    def __init__(self, hyper_nodes: Iterable[HyperNode], nodes: Sequence[Node]) -> None:
+        self.ready = True
+        self.problem = ""
+        self.tier: dict[str, int] = {}
+        self.tier_names: dict[str, int] = {}
+        self.children: dict[str, list[str]] = {}
+        self.parent: dict[str, str] = {}
+        self.nodes: dict[str, list[str]] = {}
+        """Names of all nodes below each hypernode, sorted."""
+        self._lowest: dict[str, str] | None = None
+        by_name = {h.name: h for h in sorted(hyper_nodes, key=lambda h: h.name)}
+        direct = {name: self._direct_nodes(h, nodes) for name, h in by_name.items()}
+        for name, hyper_node in by_name.items():
+            self.tier[name] = hyper_node.tier
+            if hyper_node.tier_name:
+                self.tier_names[hyper_node.tier_name] = hyper_node.tier
+            self.children[name] = self._child_names(hyper_node, by_name)
+        for name in by_name:
+            for child in self.children[name]:
+                if child in self.parent:
+                    self._broken(
+                        f"hypernode {child} has two parents, {self.parent[child]} and {name}"
+                    )
+                self.parent.setdefault(child, name)
+        for name in by_name:
+            self._collect(name, direct, ())
+        self._add_root(nodes)
+
+    @classmethod
+    def from_tiers(
+        cls,
+        by_tier: Mapping[int, Iterable[str]],
+        real_nodes: Mapping[str, Iterable[str]],
+        nodes: Sequence[Node],
+    ) -> HyperNodeTree:
+        """A tree given as tiers and the nodes of each hypernode, without the objects."""
+        tree = cls((), nodes)
+        tree.children.clear()
+        for tier, names in by_tier.items():
+            for name in names:
+                tree.tier[name] = int(tier)
+                tree.nodes[name] = sorted(real_nodes.get(name, ()))
+                tree.children[name] = []
+        named = sorted((n for n in tree.tier if n != ROOT), key=lambda n: (tree.tier[n], n))
+        for name in named:
+            inside = set(tree.nodes[name])
+            above = [
+                other
+                for other in named
+                if tree.tier[other] > tree.tier[name] and inside <= set(tree.nodes[other])
+            ]
+            if above:
+                parent = min(above, key=lambda n: (tree.tier[n], n))
+                tree.parent[name] = parent
+                tree.children[parent].append(name)
+        tree._add_root(nodes)
+        return tree
+
+    def _add_root(self, nodes: Sequence[Node]) -> None:
+        tops = [name for name in self.tier if name != ROOT and name not in self.parent]
+        highest = max((tier for name, tier in self.tier.items() if name != ROOT), default=0)
+        self.tier[ROOT] = highest + 1
+        self.children[ROOT] = sorted(tops)
+        for top in tops:
+            self.parent[top] = ROOT
+        self.nodes[ROOT] = sorted(node.name for node in nodes)
+
+    def _broken(self, problem: str) -> None:
+        self.ready = False
+        self.problem = self.problem or problem
+
+    @staticmethod
+    def _child_names(hyper_node: HyperNode, known: Mapping[str, HyperNode]) -> list[str]:
+        names = []
+        for member in hyper_node.members:
+            if member.get("type") == "HyperNode":
+                name = (member.get("selector", {}).get("exactMatch") or {}).get("name", "")
+                if name in known:
+                    names.append(name)
+        return sorted(names)
+
+    @staticmethod
+    def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node]) -> set[str]:
+        found: set[str] = set()
+        for member in hyper_node.members:
+            if member.get("type") != "Node":
+                continue
+            selector = member.get("selector", {})
+            if exact := selector.get("exactMatch"):
+                found |= {node.name for node in nodes if node.name == exact.get("name")}
+            if regex := selector.get("regexMatch"):
+                pattern = re.compile(regex.get("pattern", ""))
+                found |= {node.name for node in nodes if pattern.search(node.name)}
+            if labels := selector.get("labelMatch"):
+                found |= {node.name for node in nodes if matches_selector(labels, node.labels)}
+        return found
+
+    def _collect(
+        self, name: str, direct: Mapping[str, set[str]], above: tuple[str, ...]
+    ) -> set[str]:
+        if name in above:
+            self._broken(f"hypernodes form a cycle: {' > '.join((*above, name))}")
+            return set()
+        found = set(direct[name])
+        for child in self.children[name]:
+            found |= self._collect(child, direct, (*above, name))
+        self.nodes[name] = sorted(found)
+        return found
+
+    def ancestors(self, name: str) -> list[str]:
+        """The hypernode itself and everything above it, bottom up."""
+        chain: list[str] = []
+        while name and name not in chain:
+            chain.append(name)
+            name = self.parent.get(name, "")
+        return chain
+
+    def lowest_common(self, left: str, right: str) -> str:
+        """The lowest hypernode above both; an empty name acts as identity."""
+        if not left or not right:
+            return left or right
+        above = set(self.ancestors(left))
+        return next((name for name in self.ancestors(right) if name in above), "")
+
+    def lowest_of_node(self, node: str) -> str:
+        """The hypernode of the lowest tier that contains the node (the root if no other)."""
+        if self._lowest is None:
+            self._lowest = {}
+            for name in sorted(self.nodes, key=lambda name: (self.tier[name], name)):
+                for inside in self.nodes[name]:
+                    self._lowest.setdefault(inside, name)
+        return self._lowest.get(node, ROOT)
+
+    def lowest_containing(self, nodes: Iterable[str]) -> str:
+        """The hypernode of the lowest tier that contains all these nodes; empty for no nodes."""
+        wanted = set(nodes)
+        if not wanted:
+            return ""
+        holding = [name for name, inside in self.nodes.items() if wanted <= set(inside)]
+        return min(holding, key=lambda name: (self.tier[name], name), default="")

@@ -1,0 +1,113 @@
+"""What a plugin author subclasses and decorates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
+
+import pluggy
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from pumice.hookspecs import PROJECT
+
+if TYPE_CHECKING:
+    from pumice.model.task import Task
+    from pumice.session.session import Session
+
+API_VERSION = "1.0"
+"""Version of the public API. A plugin may declare the one it was written for."""
+
+Scope = Literal["static", "row", "cluster"]
+_F = TypeVar("_F", bound=Callable[..., Any])
+_marker = pluggy.HookimplMarker(PROJECT)
+SCOPE_ATTRIBUTE = "pumice_scope"
+
+
+@overload
+def hookimpl(function: _F) -> _F: ...
+@overload
+def hookimpl(*, scope: Scope | Callable[..., Scope] = ...) -> Callable[[_F], _F]: ...
+def hookimpl(function: _F | None = None, *, scope: Scope | Callable[..., Scope] = "cluster") -> Any:
+    """Mark a method as an implementation of the extension point of the same name.
+
+    ``scope`` tells how far an answer about nodes reaches, so that it can be remembered:
+    ``static`` depends on the task's class and the node's own facts (labels, taints, capacity),
+    ``row`` also on what the node holds now, ``cluster`` on anything, and is asked every time.
+    It may be a function ``(plugin, task)`` that tells it for each class of tasks.
+    """
+
+    def mark(method: _F) -> _F:
+        setattr(method, SCOPE_ATTRIBUTE, scope)
+        return _marker(method)
+
+    return mark if function is None else mark(function)
+
+
+class OptionsModel(BaseModel):
+    """Base of plugin and action options: strict about names, lenient about how values are written.
+
+    Give a field an ``alias`` where the option's name is no Python name. ``collected`` maps a
+    prefix of option names to the dict field that gathers all of them, for options whose names
+    are open (a weight for any resource).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    collected: ClassVar[dict[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not cls.collected:
+            return data
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        result: dict[str, Any] = {}
+        for key, value in data.items():
+            prefix = next(
+                (p for p in cls.collected if key.startswith(p) and key not in known), None
+            )
+            if prefix is None:
+                result[key] = value
+            else:
+                gathered = result.setdefault(cls.collected[prefix], {})
+                gathered[key.removeprefix(prefix)] = value
+        return result
+
+
+class Plugin:
+    """Base of every plugin: subclass it, decorate methods with :func:`hookimpl`.
+
+    A session makes its own instance, so an attribute set on ``self`` lives for one cycle. Build
+    it in ``on_session_open``; what ``on_allocate`` changes, ``on_deallocate`` must restore.
+    """
+
+    class Options(OptionsModel):
+        """The plugin's options; a plugin with options nests a subclass of this name."""
+
+    api_version: ClassVar[str | None] = None
+    """The API version that the plugin was written for ("1.0"); checked when given."""
+    reads: ClassVar[frozenset[str]] = frozenset()
+    """Attributes of a task, beyond request and constraints, that ``static`` and ``row`` answers
+    depend on (``labels``, ``annotations``, ``job``, ``queue``, ``role``, …). Tasks that differ in
+    one of them are kept in different classes."""
+
+    name: str
+    """The name under which the policy knows this instance."""
+    session: Session
+    options: Any
+
+    def __init__(self, session: Session, options: BaseModel, name: str) -> None:
+        self.session = session
+        self.options = options
+        self.name = name
+
+    def class_key(self, task: Task) -> Hashable:
+        """What else tasks of one class must have in common, where no name in ``reads`` says it.
+
+        Asked once per task, after ``on_session_open``, of plugins that filter or score nodes.
+        Make it coarse: the fewer classes, the more is remembered.
+        """
+        return None
+
+    def __repr__(self) -> str:
+        return f"<plugin {self.name}>"

@@ -1,0 +1,214 @@
+"""Runs scenarios: a policy on an embedded cluster for some cycles, then the judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomli
+from msgspec import Raw
+
+from pumice.backends.memory import MemoryBackend
+from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
+from pumice.decisions import Decisions
+from pumice.discovery import Catalog
+from pumice.errors import PumiceError, ScenarioError
+from pumice.model.cluster import task_status
+from pumice.model.facts import Inventory
+from pumice.scenarios import cluster
+from pumice.scenarios.files import read_file
+from pumice.scenarios.outcome import Mismatch, Outcome, Result, State, judge
+from pumice.scenarios.params import with_params
+from pumice.scenarios.scenario import Extra, Scenario, parse
+from pumice.scheduler import Scheduler
+
+
+class _Names(msgspec.Struct):
+    id: Any = None
+    title: Any = None
+
+
+class Runner:
+    """Runs scenarios with what one catalog has; policies that recur are loaded once."""
+
+    def __init__(self, catalog: Catalog | None = None, *, check: bool = False) -> None:
+        self._catalog = catalog or Catalog()
+        self._check = check
+        self._policies: dict[bytes, Policy | MissingParts] = {}
+
+    def run_file(self, file: Path, word: str = "") -> Iterator[Result]:
+        """Run the scenarios of a file whose id, title or path has the word in it.
+
+        What is wrong with a scenario, or with the whole file, is a result as well.
+        """
+        try:
+            texts = read_file(file)
+        except ScenarioError as error:
+            if _chosen(word, str(file)):
+                yield Result(str(file), str(file), "", "error", error=_text(error))
+            return
+        for number, text in enumerate(texts):
+            name = str(file) if len(texts) == 1 else f"{file}[{number}]"
+            id, title = _names(text)
+            if _chosen(word, name, id, title):
+                yield self.run_text(text, file, id or name, title)
+
+    def run_text(self, text: Raw | bytes, file: Path, id: str, title: str = "") -> Result:
+        """Run one scenario given as JSON text."""
+        blank = Result(id, str(file), title, "error")
+        try:
+            return self._run(parse(text, str(file)), file, blank)
+        except MissingParts as missing:
+            parts = [("plugin", name) for name in missing.plugins]
+            parts += [("action", name) for name in missing.actions]
+            return replace(blank, verdict="skipped", missing=tuple(parts))
+        except PumiceError as error:
+            return replace(blank, error=_text(error))
+        except Exception as error:  # a plugin or action at fault costs its scenario only
+            return replace(blank, error=f"{type(error).__name__}: {error}{_place(error)}")
+
+    def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
+        policy = self._policy(scenario, file)
+        extra = scenario.facts()
+        queue = policy.scheduler.default_queue
+        inventory = cluster.build(scenario, extra, file, default_queue=queue)
+        backend = MemoryBackend(
+            inventory,
+            now=_clock(inventory, extra, queue),
+            between=extra.between_cycles,
+            eviction_takes=extra.eviction_takes,
+        )
+        scheduler = Scheduler(backend, policy, verify=self._check)
+        for number in range(1, scenario.cycles + 1):
+            if number > 1:
+                backend.advance()
+            added = extra.add_before_cycle.get(number)
+            if added:
+                grown = cluster.grown(backend.snapshot(), added, extra, default_queue=queue)
+                backend.replace(grown)
+            scheduler.run_once(extra.cycle_actions[number - 1] if extra.cycle_actions else None)
+        scheduler.close()
+        outcome = _outcome(backend, extra)
+        mismatches = judge(scenario.expect, outcome)
+        return replace(
+            blank,
+            verdict="failed" if mismatches else "passed",
+            mismatches=tuple(mismatches),
+            reasons=_reasons(mismatches, backend.history[-1]),
+            warnings=tuple(str(problem) for problem in backend.snapshot().problems),
+        )
+
+    def _policy(self, scenario: Scenario, file: Path) -> Policy:
+        config = scenario.config
+        params = scenario.facts().scheduler_params if scenario.dialect == "kai" else None
+        key = msgspec.json.encode(
+            [scenario.dialect, str(file.parent) if isinstance(config, str) else "", config, params]
+        )
+        found = self._policies.get(key)
+        if found is None:
+            try:
+                found = _fatal(self._load(config, scenario.dialect, file, params))
+            except MissingParts as missing:
+                found = missing
+            self._policies[key] = found
+        if isinstance(found, MissingParts):
+            raise found.with_traceback(None)
+        return found
+
+    def _load(
+        self,
+        config: dict[str, Any] | str | None,
+        dialect: str,
+        file: Path,
+        params: dict[str, Any] | None,
+    ) -> Policy:
+        if config is None:
+            return load_policy(env={}, catalog=self._catalog)
+        where = "config"
+        if isinstance(config, str):
+            path = file.parent / config
+            if dialect == "pumice":
+                return load_policy(path, env={}, catalog=self._catalog)
+            try:
+                config, where = tomli.loads(path.read_text(encoding="utf-8")), str(path)
+            except (OSError, ValueError) as error:
+                raise ScenarioError(f"config: {path}: {error}") from None
+        if params is not None:
+            config = with_params(config, params)
+        return policy_from_dict(config, where=where, dialect=dialect, catalog=self._catalog)
+
+
+def _fatal(policy: Policy) -> Policy:
+    """The policy, under which a plugin that raises ends the run unless it says otherwise."""
+    if "on_plugin_error" in policy.raw.get("scheduler", {}):
+        return policy
+    settings = policy.scheduler.model_copy(update={"on_plugin_error": "raise"})
+    return replace(policy, scheduler=settings)
+
+
+def _clock(inventory: Inventory, extra: Extra, queue: str) -> float:
+    later = [item for objects in extra.add_before_cycle.values() for item in objects]
+    added = cluster.grown(Inventory(), later, extra, default_queue=queue) if later else None
+    return cluster.clock(inventory, extra, added)
+
+
+def _outcome(backend: MemoryBackend, extra: Extra) -> Outcome:
+    inventory, last = backend.snapshot(), backend.history[-1]
+    ended = last.task_states
+    if extra.between_cycles == "recreate":
+        backend.advance()
+        inventory = backend.snapshot()
+        pods = inventory.pods.values()
+        ended = {pod.key: (task_status(pod).label, pod.node_name) for pod in pods}
+    pod_of = {pod.key: pod for pod in inventory.pods.values()}
+    return Outcome(
+        binds=[(bind.task, bind.node) for cycle in backend.history for bind in cycle.binds],
+        evictions=[
+            task
+            for cycle in backend.history
+            for task in dict.fromkeys(eviction.task for eviction in cycle.evictions)
+        ],
+        pipelined={promise.task: promise.node for promise in last.pipelined},
+        phases={group.uid: group.phase for group in inventory.groups.values()}
+        | {state.job: state.counted_phase for state in last.jobs},
+        states={
+            task: State(status, node, pod_of[task].group, bool(pod_of[task].gates))
+            for task, (status, node) in ended.items()
+        },
+    )
+
+
+def _reasons(mismatches: list[Mismatch], last: Decisions) -> tuple[tuple[str, str], ...]:
+    jobs = {mismatch.job for mismatch in mismatches}
+    waiting = (state for state in last.jobs if state.reason and state.job in jobs)
+    return tuple((state.job, state.reason) for state in waiting)
+
+
+def _names(text: Raw) -> tuple[str, str]:
+    """Id and title of a scenario that may have anything wrong with it."""
+    try:
+        names = msgspec.json.decode(text, type=_Names)
+    except msgspec.DecodeError:
+        return "", ""
+    return str(names.id or ""), str(names.title or "")
+
+
+def _chosen(word: str, *names: str) -> bool:
+    return any(word.casefold() in name.casefold() for name in names)
+
+
+def _text(error: PumiceError) -> str:
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _place(error: Exception) -> str:
+    """Where an unforeseen error happened."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return ""
+    return f" ({traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno})"

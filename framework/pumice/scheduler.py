@@ -1,0 +1,96 @@
+"""The cycle: snapshot, session, actions, close, apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from pumice import status
+from pumice.config import Policy, PolicyHolder
+from pumice.decisions import Decisions
+from pumice.invariants import check
+from pumice.model.cluster import build_cluster
+from pumice.session.session import Session
+
+if TYPE_CHECKING:
+    from pumice.action import Action
+    from pumice.backends import Backend
+    from pumice.ledger import Ledger
+
+
+class Scheduler:
+    """Runs cycles of one policy on one backend."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        policy: Policy | PolicyHolder,
+        *,
+        ledger: Ledger | None = None,
+        verify: bool = False,
+    ) -> None:
+        self.backend = backend
+        self.holder = policy if isinstance(policy, PolicyHolder) else PolicyHolder(lambda: policy)
+        self.ledger = ledger
+        self.verify = verify
+        """Check the books after every action and every remembered answer."""
+        self.cycle = 0
+        self.memory: dict[str, Any] = {}
+        """What plugins and actions note for later cycles, by name."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force; a reload takes effect with the next cycle."""
+        return self.holder.policy
+
+    def run_once(self, actions: Sequence[str] | None = None) -> Decisions:
+        """One cycle. ``actions`` limits it to these of the policy's actions."""
+        session = self.open_session()
+        for action in self.holder.actions:
+            if actions is None or action.name in actions:
+                self.run_action(session, action)
+        return self.finish(session)
+
+    def open_session(self) -> Session:
+        self.cycle += 1
+        cluster = build_cluster(
+            self.backend.snapshot(),
+            now=self.backend.now(),
+            scheduler_names=self.policy.scheduler.scheduler_names,
+        )
+        return Session(
+            cluster,
+            self.policy,
+            uid=f"cycle-{self.cycle}",
+            ledger=self.ledger,
+            verify=self.verify,
+            memory=self.memory,
+        )
+
+    def run_action(self, session: Session, action: Action) -> None:
+        session.current_action = action.name
+        if self.ledger is not None:
+            self.ledger.record("action", name=action.name, cycle=self.cycle)
+        logger.debug("cycle {} action {}", self.cycle, action.name)
+        action.execute(session)
+        if self.verify:
+            check(session)
+
+    def finish(self, session: Session) -> Decisions:
+        status.close(session)
+        self.backend.apply(session.decisions)
+        decisions = session.decisions
+        logger.info(
+            "cycle {}: {} bound, {} evicted, {} promised",
+            self.cycle,
+            len(decisions.binds),
+            len(decisions.evictions),
+            len(decisions.pipelined),
+        )
+        return decisions
+
+    def close(self) -> None:
+        """Let the actions release what they hold."""
+        self.holder.close()

@@ -1,0 +1,116 @@
+"""Chunks: which tasks of an elastic gang are worked on together, to place or to evict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+
+from pumice.model.job import Job, SubJob
+from pumice.model.task import Task, TaskStatus
+from pumice.session.dispatch import Dispatch
+
+_S = TaskStatus
+_ACTIVE = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
+_USED = (*_ACTIVE, _S.RELEASING)
+
+
+def active_count(pod_set: SubJob) -> int:
+    """Tasks that hold room or are promised some."""
+    return pod_set.count(*_ACTIVE)
+
+
+def used_count(pod_set: SubJob) -> int:
+    """As :func:`active_count`, those that are leaving included."""
+    return pod_set.count(*_USED)
+
+
+def job_active_count(job: Job) -> int:
+    return job.count(*_ACTIVE)
+
+
+def job_used_count(job: Job) -> int:
+    return job.count(*_USED)
+
+
+def active_tasks(job: Job | SubJob) -> list[Task]:
+    return job.having(*_ACTIVE)
+
+
+def is_elastic(job: Job) -> bool:
+    """Whether some pod set has more tasks than it needs."""
+    return any(len(p.tasks) > p.min_available for p in job.sub_jobs.values())
+
+
+def is_gang_satisfied(job: Job) -> bool:
+    return all(used_count(p) >= p.min_available for p in job.sub_jobs.values())
+
+
+def is_ready_to_schedule(job: Job) -> bool:
+    """Whether every pod set has enough tasks that could run."""
+    return all(
+        p.count(*_ACTIVE) + sum(1 for t in p.pending if not t.gated) >= p.min_available
+        for p in job.sub_jobs.values()
+    )
+
+
+def has_pending(job: Job) -> bool:
+    return any(not task.gated for task in job.by_status[_S.PENDING].values())
+
+
+class Chunks:
+    """Takes chunks of jobs in the session's orders of pod sets and tasks."""
+
+    def __init__(self, ask: Dispatch) -> None:
+        self._ask = ask
+
+    def to_allocate(self, job: Job, *, real: bool) -> list[Task]:
+        """The missing part of the gang, or one task more.
+
+        In a simulation (not ``real``) tasks that were evicted in it are candidates, too.
+        """
+        pod_sets = self.sorted_pod_sets(job)
+        short = sum(1 for p in pod_sets if active_count(p) < p.min_available)
+        taken, chunk = 0, []
+        for pod_set in pod_sets:
+            if taken == max(short, 1):
+                break
+            candidates = [t for t in pod_set.tasks.values() if _is_candidate(t, real)]
+            if not candidates:
+                continue
+            missing = pod_set.min_available - active_count(pod_set)
+            chunk += self.sorted_tasks(candidates)[: max(missing, 1)]
+            taken += 1
+        return chunk
+
+    def to_evict(self, job: Job) -> tuple[list[Task], bool]:
+        """One surplus task, or all that is left; and whether the job has more after it."""
+        pod_sets = list(reversed(self.sorted_pod_sets(job)))
+        surplus = any(active_count(p) > p.min_available for p in pod_sets)
+        chunk: list[Task] = []
+        for pod_set in pod_sets[: 1 if surplus else len(pod_sets)]:
+            active = active_tasks(pod_set)
+            count = 1 if len(active) > pod_set.min_available else len(active)
+            chunk += list(reversed(self.sorted_tasks(active)))[:count]
+        return chunk, len(chunk) < job_active_count(job)
+
+    def sorted_pod_sets(self, job: Job) -> list[SubJob]:
+        def compare(left: SubJob, right: SubJob) -> int:
+            answer = self._ask.pod_set_order(left, right)
+            return answer or (-1 if left.name < right.name else 1)
+
+        return sorted(job.sub_jobs.values(), key=cmp_to_key(compare))
+
+    def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
+
+        def compare(left: Task, right: Task) -> int:
+            answer = self._ask.task_order(left, right)
+            return answer or (-1 if (left.created, left.uid) < (right.created, right.uid) else 1)
+
+        return sorted(tasks, key=cmp_to_key(compare))
+
+
+def _is_candidate(task: Task, real: bool) -> bool:
+    if task.status is _S.PENDING:
+        return not task.gated
+    return not real and task.status is _S.RELEASING and task.virtual

@@ -1,0 +1,153 @@
+"""Compiled dispatch: each extension point becomes one function, once per session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pumice.combine import Answer, Impl, Tiers
+from pumice.errors import PluginError
+from pumice.hookspecs import POINTS, PROJECT, ExtensionPoint
+from pumice.plugin import Plugin
+
+if TYPE_CHECKING:
+    from pumice.config import PluginEntry
+    from pumice.ledger import Ledger
+    from pumice.model.facts import Queue
+    from pumice.model.job import Job, SubJob
+    from pumice.model.nodes import NodeHandle, NodeView
+    from pumice.model.resources import Resource
+    from pumice.model.task import Task
+    from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
+
+
+_IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
+_ABOUT_NODES = frozenset({"predicate", "node_order"})
+
+
+def bind(method: Callable[..., Any], args: Sequence[str]) -> Answer:
+    """A method that names some of the spec's arguments, as a function of all of them."""
+    code = method.__code__
+    wanted = code.co_varnames[1 : code.co_argcount]
+    if tuple(wanted) == tuple(args):
+        return method
+    # Both lists of names were checked against the spec when the plugin was loaded.
+    source = f"lambda {', '.join(args)}: method({', '.join(wanted)})"
+    bound: Answer = eval(source, {"method": method})
+    return bound
+
+
+Seated = tuple["PluginEntry", Plugin]
+"""A plugin entry of the policy with the instance that this session made for it."""
+
+
+def implementations(
+    point: ExtensionPoint, tiers: Sequence[Sequence[Seated]]
+) -> list[list[tuple[Impl, Plugin]]]:
+    """The enabled implementations of a point, tier by tier, in policy order."""
+    found = []
+    for tier in tiers:
+        row = []
+        for entry, plugin in tier:
+            method = getattr(plugin, point.name, None)
+            if method is None or not hasattr(method, _IMPL_MARK):
+                continue
+            if not entry.answers(point.name):
+                continue
+            row.append((Impl(entry.name, bind(method, point.args), entry.source.label), plugin))
+        found.append(row)
+    return found
+
+
+class Dispatch:
+    """The combined answer of every extension point: ``session.ask.job_ready(job)``."""
+
+    queue_order: Callable[..., int]
+    victim_queue_order: Callable[[Queue, Queue, Queue], int]
+    job_order: Callable[[Job, Job], int]
+    task_order: Callable[[Task, Task], int]
+    sub_job_order: Callable[[SubJob, SubJob], int]
+    pod_set_order: Callable[[SubJob, SubJob], int]
+    gpu_order: Callable[[Task, NodeView, int, str], float]
+    job_valid: Callable[[Job], Refusal | None]
+    job_ready: Callable[[Job], bool]
+    job_pipelined: Callable[[Job], bool]
+    sub_job_ready: Callable[[SubJob], bool]
+    sub_job_pipelined: Callable[[SubJob], bool]
+    job_starving: Callable[[Job], bool]
+    job_enqueueable: Callable[[Job], bool]
+    job_enqueued: Callable[[Job], None]
+    pre_job_allocation: Callable[[Job], None]
+    preemptable: Callable[[Task, Sequence[Task]], list[Task]]
+    reclaimable: Callable[[Task, Sequence[Task]], list[Task]]
+    unified_evictable: Callable[[EvictionContext, Sequence[Task]], list[Task]]
+    victim_tasks: Callable[[Sequence[Task]], list[Task]]
+    can_reclaim_resources: Callable[[Job], bool | None]
+    reclaim_victim_filter: Callable[[Job, Job], bool]
+    preempt_victim_filter: Callable[[Job, Job], bool]
+    reclaim_scenario_validator: Callable[[Any], bool]
+    preempt_scenario_validator: Callable[[Any], bool]
+    on_job_solution_start: Callable[[], None]
+    overused: Callable[[Queue], bool]
+    preemptive: Callable[[Queue, Sequence[Task]], bool]
+    allocatable: Callable[[Queue, Task], bool]
+    get_queue_allocated_resources: Callable[[Queue], Resource | None]
+    get_queue_deserved_resources: Callable[[Queue], Resource | None]
+    get_queue_fair_share: Callable[[Queue], Resource | None]
+    is_non_preemptible_job_over_queue_quota: Callable[[Job, Sequence[Task]], Refusal | None]
+    is_job_over_queue_capacity: Callable[[Job, Sequence[Task]], Refusal | None]
+    is_task_allocation_on_node_over_capacity: Callable[[Task, Job, NodeView, int], Refusal | None]
+    node_pre_order: Callable[[Task, NodeView], None]
+    node_map: Callable[[Task, NodeView], dict[str, Any]]
+    best_node: Callable[[Task, Mapping[float, Sequence[str]]], str | None]
+    subset_nodes: Callable[..., list[Any]]
+    hyper_node_order: Callable[[SubJob, Mapping[str, NodeView]], dict[str, float]]
+    hyper_node_gradient_for_job: Callable[[Job, str, str], Sequence[Sequence[str]] | None]
+    hyper_node_gradient_for_sub_job: Callable[[SubJob, str, str], Sequence[Sequence[str]] | None]
+    simulate_add_task: Callable[[dict[str, Any], Task, Task, NodeHandle], FitError | None]
+    simulate_remove_task: Callable[[dict[str, Any], Task, Task, NodeHandle], FitError | None]
+    simulate_predicate: Callable[[dict[str, Any], Task, NodeHandle], FitError | None]
+    simulate_allocatable: Callable[[dict[str, Any], Queue, Task], bool]
+    on_session_open: Callable[[], None]
+    on_session_close: Callable[[], Any]
+    on_allocate: Callable[[Task], Any]
+    on_deallocate: Callable[[Task], Any]
+    setup_bind_context: Callable[[Task, BindContext], None]
+    pre_bind: Callable[[BindContext], str | None]
+    pre_bind_rollback: Callable[[BindContext], None]
+    bind_request_mutate: Callable[[Task, str], dict[str, str]]
+    http_handlers: Callable[[], dict[str, Callable[..., Any]]]
+
+    def __init__(
+        self,
+        tiers: Sequence[Sequence[Seated]],
+        *,
+        on_error: Callable[[PluginError], None],
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
+        """Per extension point and tier: who is asked."""
+        self.seat = {
+            entry.name: number
+            for number, (entry, _) in enumerate(seated for tier in tiers for seated in tier)
+        }
+        """Plugin name → its position in the policy."""
+        for point in POINTS.values():
+            voters = implementations(point, tiers)
+            watcher = ledger if ledger is not None and ledger.watches(point.base) else None
+            # Node questions are asked by vector and recorded so (see voices).
+            if watcher is not None and point.base not in _ABOUT_NODES:
+                voters = [
+                    [(watcher.voter(point.name, impl), plugin) for impl, plugin in tier]
+                    for tier in voters
+                ]
+            self.voters[point.name] = voters
+            impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
+            combined = point.rule.compile(point.name, impls, on_error)
+            if watcher is not None:
+                combined = watcher.question(point.name, combined)
+            setattr(self, point.name, combined)
+
+    def has(self, point: str) -> bool:
+        """Whether any enabled plugin implements the point."""
+        return any(self.voters[point])

@@ -1,0 +1,99 @@
+"""Heaps that the actions take queues, jobs and victims from."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class LiveHeap(Generic[T]):
+    """A binary heap over a comparison of values that may change while they are inside.
+
+    Elements keep their place when their values change; only a push or a pop compares again,
+    along one path, in the sift order that the family schedulers' heaps have.
+    """
+
+    __slots__ = ("_before", "_items")
+
+    def __init__(self, before: Callable[[T, T], bool], items: Iterable[T] = ()) -> None:
+        self._before = before
+        self._items: list[T] = []
+        for item in items:
+            self.push(item)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        """The elements in no particular order."""
+        return iter(self._items)
+
+    def push(self, item: T) -> None:
+        items, before = self._items, self._before
+        items.append(item)
+        child = len(items) - 1
+        while child:
+            parent = (child - 1) // 2
+            if not before(items[child], items[parent]):
+                break
+            items[parent], items[child] = items[child], items[parent]
+            child = parent
+
+    def pop(self) -> T:
+        items = self._items
+        last = len(items) - 1
+        items[0], items[last] = items[last], items[0]
+        self._sift_down(last)
+        return items.pop()
+
+    @property
+    def top(self) -> T:
+        return self._items[0]
+
+    def fix_top(self) -> None:
+        """Let the top element, whose value has changed, sink to its place."""
+        self._sift_down(len(self._items))
+
+    def drop_last(self) -> None:
+        """Remove the element in the last slot: a low one, not necessarily the lowest."""
+        self._items.pop()
+
+    def _sift_down(self, size: int) -> None:
+        items, before = self._items, self._before
+        parent = 0
+        while True:
+            child = 2 * parent + 1
+            if child >= size:
+                break
+            if child + 1 < size and before(items[child + 1], items[child]):
+                child += 1
+            if not before(items[child], items[parent]):
+                break
+            items[parent], items[child] = items[child], items[parent]
+            parent = child
+
+
+class KeyHeap(Generic[T]):
+    """A heap by keys that are taken when an element is pushed."""
+
+    __slots__ = ("_entries", "_key")
+
+    def __init__(self, key: Callable[[T], Any], items: Iterable[T] = ()) -> None:
+        self._key = key
+        self._entries: list[tuple[Any, T]] = [(key(item), item) for item in items]
+        heapq.heapify(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[T]:
+        return (item for _, item in self._entries)
+
+    def push(self, item: T) -> None:
+        heapq.heappush(self._entries, (self._key(item), item))
+
+    def pop(self) -> T:
+        return heapq.heappop(self._entries)[1]

@@ -1,0 +1,231 @@
+"""Orders: the plugins' comparisons with the tie-breaks that the actions bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any
+
+from pumice.combine import Impl, plugin_error
+from pumice.errors import PluginError
+from pumice.model.facts import Queue
+from pumice.model.job import Job, SubJob
+from pumice.model.task import Task
+from pumice.session.heap import KeyHeap, LiveHeap
+
+if TYPE_CHECKING:
+    from pumice.session.dispatch import Dispatch
+
+JobHeap = LiveHeap[Job] | KeyHeap[Job]
+
+
+class Order:
+    """Who goes first in this session. ``…_before(l, r)`` tells whether l goes before r."""
+
+    def __init__(self, ask: Dispatch, on_error: Callable[[PluginError], None]) -> None:
+        self._ask = ask
+        self._job_keys = _key_functions(ask, "job_order", on_error)
+        self._task_keys = _key_functions(ask, "task_order", on_error)
+
+    # -- queues
+
+    def queue_before(self, left: Queue, right: Queue) -> bool:
+        return self.fair_queue_before(left, right, None, None, (), ())
+
+    def fair_queue_before(
+        self,
+        left: Queue,
+        right: Queue,
+        left_job: Job | None,
+        right_job: Job | None,
+        left_victims: Sequence[Job],
+        right_victims: Sequence[Job],
+    ) -> bool:
+        """As :meth:`queue_before`, with the jobs that the queues would give or lose next."""
+        answer = self._ask.queue_order(
+            left, right, left_job, right_job, left_victims, right_victims
+        )
+        if answer:
+            return answer < 0
+        return (left.created, left.name) < (right.created, right.name)
+
+    def victim_queue_before(self, left: Queue, right: Queue, preemptor_queue: Queue) -> bool:
+        answer = self._ask.victim_queue_order(left, right, preemptor_queue)
+        return answer < 0 if answer else not self.queue_before(left, right)
+
+    def queue_heap(self, queues: Iterable[Queue] = ()) -> LiveHeap[Queue]:
+        return LiveHeap(self.queue_before, queues)
+
+    # -- jobs
+
+    def job_before(self, left: Job, right: Job) -> bool:
+        answer = self._ask.job_order(left, right)
+        if answer:
+            return answer < 0
+        return (left.created, left.uid) < (right.created, right.uid)
+
+    def job_heap(self, jobs: Iterable[Job] = ()) -> JobHeap:
+        """Jobs of a queue, the first to serve on top."""
+        keys = self._job_keys
+        if keys is None:
+            return LiveHeap(self.job_before, jobs)
+        return KeyHeap(lambda job: (*[key(job) for key in keys], job.created, job.uid), jobs)
+
+    # -- sub-jobs
+
+    def sub_job_before(self, left: SubJob, right: SubJob) -> bool:
+        answer = self._ask.sub_job_order(left, right)
+        if answer:
+            return answer < 0
+        return (left.match_index, left.uid) < (right.match_index, right.uid)
+
+    # -- tasks
+
+    def task_before(self, left: Task, right: Task) -> bool:
+        answer = self._ask.task_order(left, right)
+        return answer < 0 if answer else default_task_before(left, right)
+
+    def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
+        """Tasks of a job, the first to place first."""
+        tasks = list(tasks)
+        if len(tasks) < 2:
+            return tasks
+        key = self._task_key(tasks)
+        if key is not None:
+            return sorted(tasks, key=key)
+
+        def compare(left: Task, right: Task) -> int:
+            return -1 if self.task_before(left, right) else 1
+
+        return sorted(tasks, key=cmp_to_key(compare))
+
+    def _task_key(self, tasks: Sequence[Task]) -> Callable[[Task], Any] | None:
+        """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
+        keys = self._task_keys
+        if keys is None:
+            return None
+        indexed = [task_index(task.name) for task in tasks]
+        if None not in indexed:
+            index_of = dict(zip((task.uid for task in tasks), indexed, strict=True))
+            return lambda t: (*[k(t) for k in keys], index_of[t.uid], t.created, t.uid)
+        if all(index is None for index in indexed):
+            return lambda t: (*[k(t) for k in keys], t.created, t.uid)
+        return None
+
+    # -- victims
+
+    def victim_heap(
+        self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
+    ) -> LiveHeap[Task]:
+        """Victims, the first to evict on top: of the job and the task served last."""
+
+        def later(left: Job, right: Job, l_task: Task, r_task: Task) -> bool:
+            answer = self._ask.job_order(left, right)
+            return answer > 0 if answer else not self.task_before(l_task, r_task)
+
+        def before(left: Task, right: Task) -> bool:
+            l_job, r_job = left.job, right.job
+            if l_job is r_job:
+                return not self.task_before(left, right)
+            if l_job is None or r_job is None:
+                return l_job is None
+            claimant = preemptor.job
+            if claimant is not None and l_job.queue != r_job.queue:
+                return self.victim_queue_before(
+                    queues[l_job.queue], queues[r_job.queue], queues[claimant.queue]
+                )
+            return later(l_job, r_job, left, right)
+
+        return LiveHeap(before, victims)
+
+    def sorted_victims(
+        self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
+    ) -> list[Task]:
+        """Victims in the order in which :meth:`victim_heap` would give them now."""
+        victims = list(victims)
+        if len(victims) < 2:
+            return victims
+        key = self._victim_key(victims)
+        if key is not None:
+            return sorted(victims, key=key, reverse=True)
+        heap = self.victim_heap(victims, preemptor, queues)
+        return [heap.pop() for _ in victims]
+
+    def _victim_key(self, victims: Sequence[Task]) -> Callable[[Task], Any] | None:
+        """A key that sorts victims of one queue in the reverse of their order."""
+        jobs = {task.job.uid: task.job for task in victims if task.job is not None}
+        if len({job.queue for job in jobs.values()}) > 1 or any(t.job is None for t in victims):
+            return None
+        task_key = self._task_key(victims)
+        if len(jobs) == 1 or task_key is None:
+            return task_key
+        if self._job_keys is None:
+            return None
+        of_job = {uid: [key(job) for key in self._job_keys] for uid, job in jobs.items()}
+        return lambda task: (of_job[task.job.uid], task_key(task))  # type: ignore[union-attr]
+
+
+def task_index(name: str) -> int | None:
+    """The number at the end of a pod's name, where the name has at least three parts."""
+    parts = name.split("-")
+    if len(parts) < 3:
+        return None
+    try:
+        return int(parts[-1])
+    except ValueError:
+        return None
+
+
+def default_task_before(left: Task, right: Task) -> bool:
+    """Volcano's order of tasks about which no plugin has an opinion."""
+    l_index, r_index = task_index(left.name), task_index(right.name)
+    if l_index is not None and r_index is not None and l_index != r_index:
+        return l_index < r_index
+    return (left.created, left.uid) < (right.created, right.uid)
+
+
+class _NoOpinion:
+    """A key that is equal to every other, so that the next key decides."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    __gt__ = __lt__
+
+
+_NO_OPINION = _NoOpinion()
+
+
+def _key_functions(
+    ask: Dispatch, point: str, on_error: Callable[[PluginError], None]
+) -> list[Callable[[Any], Any]] | None:
+    """The keys of all plugins that order, in policy order; None when one can only compare."""
+    form = f"{point}_key"
+    keys = {impl.plugin: impl for tier in ask.voters[form] for impl, _ in tier}
+    comparing = [impl.plugin for tier in ask.voters[point] for impl, _ in tier]
+    if any(plugin not in keys for plugin in comparing):
+        return None
+    return [_abstaining(form, keys[plugin], on_error) for plugin in comparing]
+
+
+def _abstaining(
+    form: str, impl: Impl, on_error: Callable[[PluginError], None]
+) -> Callable[[Any], Any]:
+    """A key function that has no opinion where the plugin answers None or raises."""
+    fn = impl.fn
+
+    def key(item: Any) -> Any:
+        try:
+            answer = fn(item)
+        except Exception as exc:
+            on_error(plugin_error(form, impl, exc))
+            return _NO_OPINION
+        return _NO_OPINION if answer is None else answer
+
+    return key

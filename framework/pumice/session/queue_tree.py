@@ -1,0 +1,160 @@
+"""Jobs in the order of a tree of queues: the best child of the best queue, down to a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pumice.model.facts import Queue
+from pumice.model.job import Job
+from pumice.session.heap import LiveHeap
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+
+class _Branch:
+    """One queue: its child queues, or its jobs."""
+
+    __slots__ = ("children", "dirty", "jobs", "popped", "queue")
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        self.children: LiveHeap[_Branch] | None = None
+        self.jobs: LiveHeap[Job] | None = None
+        self.popped: list[Job] = []
+        self.dirty = False
+
+    def __len__(self) -> int:
+        return len(self.children or ()) + len(self.jobs or ())
+
+
+class QueueTree:
+    """Takes jobs from a tree of queues, re-sorting only what reaches the top.
+
+    With ``victims`` everything is reversed: the worst job of the queue that is best off.
+    ``depth`` limits how many jobs of a leaf queue are considered.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Iterable[Job],
+        *,
+        victims: bool = False,
+        depth: int | None = None,
+    ) -> None:
+        self._session = session
+        self._victims = victims
+        self._depth = depth
+        self._branches: dict[str, _Branch] = {}
+        self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
+        for job in jobs:
+            self.push(job)
+
+    def __bool__(self) -> bool:
+        return bool(self._root)
+
+    def push(self, job: Job) -> None:
+        """Add a job; one of an unknown queue or of a queue with children is left out."""
+        queue = self._session.queues.get(job.queue)
+        if queue is None or queue.children or not self._has_ancestors(queue):
+            return
+        leaf = self._branches.get(queue.name)
+        fresh = leaf is None
+        if leaf is None:
+            leaf = self._branches[queue.name] = _Branch(queue)
+            leaf.jobs = LiveHeap(self._job_before)
+        assert leaf.jobs is not None
+        leaf.jobs.push(job)
+        if self._depth is not None and len(leaf.jobs) > self._depth:
+            leaf.jobs.drop_last()
+        if fresh:
+            self._link(leaf)
+        self._mark(leaf)
+
+    def pop(self) -> Job:
+        path: list[_Branch] = []
+        heap: LiveHeap[_Branch] = self._root
+        while True:
+            top = heap.top
+            if top.dirty:
+                top.dirty = False
+                heap.fix_top()
+                continue
+            path.append(top)
+            if top.children is None:
+                break
+            heap = top.children
+        leaf = path[-1]
+        assert leaf.jobs is not None
+        job = leaf.jobs.pop()
+        if self._victims:
+            leaf.popped.append(job)
+        while path and not len(path[-1]):
+            empty = path.pop()
+            above = path[-1].children if path else self._root
+            assert above is not None
+            above.pop()
+            del self._branches[empty.queue.name]
+        for branch in path:
+            branch.dirty = True
+        return job
+
+    def _has_ancestors(self, queue: Queue) -> bool:
+        return not queue.parent or queue.parent in self._session.queues
+
+    def _link(self, branch: _Branch) -> None:
+        """Hang a new branch below its parent, making ancestors as needed."""
+        while branch.queue.parent:
+            name = branch.queue.parent
+            parent = self._branches.get(name)
+            if parent is not None:
+                assert parent.children is not None
+                parent.children.push(branch)
+                return
+            parent = self._branches[name] = _Branch(self._session.queues[name])
+            parent.children = LiveHeap(self._branch_before, [branch])
+            branch = parent
+        self._root.push(branch)
+
+    def _mark(self, branch: _Branch | None) -> None:
+        while branch is not None:
+            branch.dirty = True
+            branch = self._branches.get(branch.queue.parent)
+
+    # -- comparisons
+
+    def _job_before(self, left: Job, right: Job) -> bool:
+        before = self._session.order.job_before(left, right)
+        return not before if self._victims else before
+
+    def _branch_before(self, left: _Branch, right: _Branch) -> bool:
+        if not len(left):
+            return not self._victims
+        if not len(right):
+            return self._victims
+        l_leaf, r_leaf = self._best_leaf(left), self._best_leaf(right)
+        before = self._session.order.fair_queue_before(
+            left.queue,
+            right.queue,
+            None if self._victims else _top_job(l_leaf),
+            None if self._victims else _top_job(r_leaf),
+            self._victims_of(l_leaf),
+            self._victims_of(r_leaf),
+        )
+        return not before if self._victims else before
+
+    def _victims_of(self, leaf: _Branch) -> list[Job]:
+        return [*leaf.popped, _top_job(leaf)] if self._victims else []
+
+    @staticmethod
+    def _best_leaf(branch: _Branch) -> _Branch:
+        while branch.children is not None:
+            branch = branch.children.top
+        return branch
+
+
+def _top_job(leaf: _Branch) -> Job:
+    assert leaf.jobs is not None
+    return leaf.jobs.top

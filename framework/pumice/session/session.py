@@ -1,0 +1,241 @@
+"""The session: what actions and plugins work with during one cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from loguru import logger
+
+from pumice.combine import fail, plugin_error
+from pumice.decisions import Bind, Decisions, Eviction
+from pumice.errors import PluginError
+from pumice.model.facts import Queue
+from pumice.model.job import Job, SubJob
+from pumice.model.task import Task, TaskStatus
+from pumice.model.topology import ROOT
+from pumice.session.dispatch import Dispatch, Seated
+from pumice.session.order import Order
+from pumice.session.questions import NodeQuestions
+from pumice.session.shard import Shard
+from pumice.session.statement import Statement
+from pumice.verdicts import BindContext
+
+if TYPE_CHECKING:
+    from pumice.config import Policy
+    from pumice.ledger import Ledger
+    from pumice.model.cluster import Cluster
+    from pumice.model.nodes import NodeTable
+    from pumice.model.topology import HyperNodeTree
+
+
+class Session:
+    """One cycle: the cluster, the plugins' compiled answers, and the decisions so far.
+
+    ``ask`` has every extension point as one function, ``order`` who goes first, ``questions``
+    which nodes can take a task, :meth:`statement` a transaction.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        policy: Policy,
+        *,
+        uid: str = "cycle-1",
+        ledger: Ledger | None = None,
+        verify: bool = False,
+        memory: dict[str, Any] | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.policy = policy
+        self.uid = uid
+        self.ledger = ledger
+        self.now = cluster.now
+        self.nodes: NodeTable = cluster.nodes
+        self.jobs: dict[str, Job] = cluster.jobs
+        self.queues: dict[str, Queue] = cluster.queues
+        self.hyper_nodes: HyperNodeTree = cluster.hyper_nodes
+        self.decisions = Decisions()
+        self.current_action = ""
+        self.plugin_errors: list[PluginError] = []
+        self.refused_binds: dict[str, str] = {}
+        """By task uid: why a plugin refused its bind."""
+        self.state: dict[str, Any] = {}
+        """Notes that actions leave for later actions of the cycle, by name."""
+        self.memory: dict[str, Any] = {} if memory is None else memory
+        """Notes that outlive the cycle, by the name of who made them; the scheduler keeps them."""
+        self._open_statements: list[Statement] = []
+        self._hyper_rows: dict[str, np.ndarray] = {}
+        self.shard = Shard.of(cluster, policy.scheduler)
+        tiers: list[list[Seated]] = [
+            [(entry, entry.cls(self, entry.options, entry.name)) for entry in tier]
+            for tier in policy.tiers
+        ]
+        self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
+        self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger)
+        self.order = Order(self.ask, on_error=self.report)
+        self.ask.on_session_open()
+        # After opening, so that a plugin's scope may depend on what it found.
+        self.questions = NodeQuestions(self, verify=verify)
+        self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
+        self._pre_bind_rollback = {
+            impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier
+        }
+
+    # -- what the policy says
+
+    def runs(self, action: str) -> bool:
+        """Whether the policy lists an action."""
+        return any(entry.name == action for entry in self.policy.actions)
+
+    # -- jobs and sub-jobs
+
+    def queue_of(self, job: Job) -> Queue:
+        return self.queues[job.queue]
+
+    def sub_job_ready(self, sub_job: SubJob) -> bool:
+        """Whether a sub-job is ready; a job without sub-group policy is judged as a whole."""
+        if sub_job.job.has_sub_job_policy:
+            return self.ask.sub_job_ready(sub_job)
+        return self.ask.job_ready(sub_job.job)
+
+    def sub_job_pipelined(self, sub_job: SubJob) -> bool:
+        if sub_job.job.has_sub_job_policy:
+            return self.ask.sub_job_pipelined(sub_job)
+        return self.ask.job_pipelined(sub_job.job)
+
+    # -- changing
+
+    def statement(self) -> Statement:
+        return Statement(self)
+
+    @contextmanager
+    def turn(self, job: Job | None = None) -> Iterator[None]:
+        """Decide about one job: a plugin that raises costs the job this turn and nothing else.
+
+        What the job's open statements did is taken back, and the job's reason names the plugin.
+        A decision that is about no job in particular is a turn, too.
+        """
+        mark = len(self._open_statements)
+        try:
+            yield
+        except PluginError as error:
+            for statement in reversed(self._open_statements[mark:]):
+                statement.discard()
+            self.report(error)
+            if job is not None:
+                job.plugin_errors.append(str(error))
+
+    def report(self, error: PluginError) -> None:
+        """Count a plugin's error that is not passed on; fatal where the policy says so."""
+        self.plugin_errors.append(error)
+        if self.ledger is not None:
+            self.ledger.record(
+                "plugin_error", point=error.point, plugin=error.plugin, text=str(error)
+            )
+        if self.policy.scheduler.on_plugin_error == "raise":
+            raise error
+        logger.warning("{}", error)
+
+    def undone(self, objection: object) -> None:
+        """Hear what plugins answered to an undo: it stands, whatever they say."""
+        if isinstance(objection, PluginError):
+            self.report(objection)
+
+    def decide_eviction(self, task: Task, row: int, reason: str, claimant: Job | None) -> None:
+        """Make an eviction a decision of the cycle; the task is Releasing already."""
+        gains = claimant.uid if claimant is not None else ""
+        self.decisions.evictions.append(
+            Eviction(task.key, task.uid, self.nodes.names[row], self.current_action, gains, reason)
+        )
+        logger.info("evict {} from {} for {}: {}", task.key, task.node, gains or "nobody", reason)
+
+    def decide_bind(self, task: Task, row: int) -> str | None:
+        """Make a placement a decision of the cycle; answers why not, if a plugin refuses."""
+        assert task.job is not None
+        node = self.nodes.names[row]
+        context = BindContext(task, node)
+        try:
+            refusal = self._prepare_bind(context)
+        except PluginError as error:
+            self.report(error)
+            task.job.plugin_errors.append(str(error))
+            refusal = str(error)
+        if refusal is not None:
+            self.refused_binds[task.uid] = refusal
+            logger.warning("bind of {} to {} refused: {}", task.key, node, refusal)
+            return refusal
+        self.nodes.recount(row, task, TaskStatus.BINDING)
+        task.job.set_status(task, TaskStatus.BINDING)
+        self.decisions.binds.append(
+            Bind(task.key, task.uid, node, context.annotations, task.gpu_groups)
+        )
+        if self.ledger is not None and self.ledger.statements:
+            self.ledger.record("bind", task=task.key, node=node)
+        logger.info("bind {} to {}", task.key, node)
+        return None
+
+    def _prepare_bind(self, context: BindContext) -> str | None:
+        """Let the plugins prepare a bind; when one refuses, those before it take theirs back."""
+        self.ask.setup_bind_context(context.task, context)
+        prepared: list[str] = []
+        try:
+            for impl in self._pre_bind:
+                try:
+                    refusal = impl.fn(context)
+                except Exception as exc:
+                    fail("pre_bind", impl, exc)
+                if refusal is not None:
+                    self._unprepare_bind(context, prepared)
+                    return str(refusal)
+                prepared.append(impl.plugin)
+            context.annotations.update(self.ask.bind_request_mutate(context.task, context.node))
+        except PluginError:
+            self._unprepare_bind(context, prepared)
+            raise
+        return None
+
+    def _unprepare_bind(self, context: BindContext, prepared: list[str]) -> None:
+        for plugin in reversed(prepared):
+            impl = self._pre_bind_rollback.get(plugin)
+            if impl is not None:
+                try:
+                    impl.fn(context)
+                except Exception as exc:
+                    self.report(plugin_error("pre_bind_rollback", impl, exc))
+
+    def unplace(self, task: Task) -> None:
+        """Take back a placement that an earlier statement kept."""
+        assert task.job is not None
+        self.nodes.remove(self.nodes.row_of[task.node], task)
+        task.job.set_status(task, TaskStatus.PENDING)
+        self.undone(self.ask.on_deallocate(task))
+        task.node, task.eviction_occurred = "", False
+
+    # -- where
+
+    def rows_of(self, hyper_node: str) -> np.ndarray | None:
+        """The rows of a hypernode's nodes; None for all nodes of the session."""
+        if hyper_node == ROOT:
+            return None
+        rows = self._hyper_rows.get(hyper_node)
+        if rows is None:
+            row_of = self.nodes.row_of
+            rows = self._hyper_rows[hyper_node] = np.array(
+                sorted(
+                    row_of[n] for n in self.hyper_nodes.nodes.get(hyper_node, ()) if n in row_of
+                ),
+                dtype=np.intp,
+            )
+        return rows
+
+    # -- what earlier actions learnt
+
+    def resolvable_rows(self, task: Task) -> np.ndarray | None:
+        """Rows that an eviction may still help, after what this cycle learnt; None: all."""
+        errors = task.job.fit_errors.get(task.uid) if task.job is not None else None
+        if errors is None:
+            return None
+        return np.flatnonzero(~errors.unresolvable(len(self.nodes)))

@@ -1,0 +1,48 @@
+"""The part of the nodes that this scheduler is responsible for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pumice.verdicts import Code, FitError
+
+if TYPE_CHECKING:
+    from pumice.config import SchedulerSettings
+    from pumice.model.cluster import Cluster
+
+OUTSIDE = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
+
+
+class Shard:
+    """Mode ``none`` (all nodes), ``hard`` (only its own) or ``soft`` (its own first)."""
+
+    __slots__ = ("inside", "mode")
+
+    def __init__(self, mode: str, inside: np.ndarray) -> None:
+        self.mode = mode
+        self.inside = inside
+        """Mask over all nodes."""
+
+    @classmethod
+    def of(cls, cluster: Cluster, settings: SchedulerSettings) -> Shard:
+        """The shard that the policy names; what a scenario tells wins."""
+        mode = str(cluster.extra.get("sharding_mode", settings.sharding_mode))
+        members = cluster.extra.get("nodes_in_shard")
+        if members is None:
+            shards = cluster.inventory.others.get("NodeShard", {})
+            status = shards.get(settings.shard, {}).get("status") or {}
+            members = status.get("nodesInUse") or ()
+        inside = set(members)
+        return cls(mode, np.array([name in inside for name in cluster.nodes.names], bool))
+
+    def split(self, rows: np.ndarray | None) -> list[np.ndarray | None]:
+        """The rows in the groups in which they are to be tried."""
+        if self.mode == "none":
+            return [rows]
+        every = np.arange(len(self.inside)) if rows is None else rows
+        own = every[self.inside[every]]
+        if self.mode == "hard":
+            return [own]
+        return [own, every[~self.inside[every]]]

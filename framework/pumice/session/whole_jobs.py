@@ -1,0 +1,193 @@
+"""Place the next chunk of a whole job: all its tasks or none, on one set of nodes after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pumice.fit import FitErrors
+from pumice.model.gpus import WHOLE_GPU
+from pumice.model.job import Job, SubJob
+from pumice.model.pod_sets import SubGroupSet
+from pumice.model.task import Task
+from pumice.session.chunks import Chunks
+from pumice.session.room import fits_future, fits_idle, ranked_devices
+from pumice.session.statement import Statement
+from pumice.verdicts import FitError
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_NO_SHARE = FitError.of("Insufficient room on shared GPUs")
+
+
+class WholeJobs:
+    """Places jobs chunk by chunk, for real or in a simulation.
+
+    In a simulation (``promise``) tasks are only promised room, and victims of it are placed
+    again like pending ones.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._chunks = Chunks(session.ask)
+
+    @property
+    def chunks(self) -> Chunks:
+        return self._chunks
+
+    def place(
+        self, statement: Statement, job: Job, rows: np.ndarray | None, *, promise: bool
+    ) -> bool:
+        """Place the job's next chunk within ``rows``; on failure nothing of it remains."""
+        ask = self._session.ask
+        ask.pre_job_allocation(job)
+        tasks = self._chunks.to_allocate(job, real=not promise)
+        refusal = ask.is_job_over_queue_capacity(job, tasks)
+        if refusal is not None:
+            if not promise:
+                job.refusals.append(refusal)
+            return False
+        if job.sub_group_root is None:
+            return self._place_all(statement, tasks, rows, promise)
+        every = self._session.nodes.all_rows if rows is None else rows
+        return self._place_set(statement, job, job.sub_group_root, tasks, every, promise)
+
+    # -- the tree of sub-groups
+
+    def _place_set(
+        self,
+        statement: Statement,
+        job: Job,
+        group: SubGroupSet,
+        tasks: Sequence[Task],
+        rows: np.ndarray,
+        promise: bool,
+    ) -> bool:
+        pod_sets = {p.name: job.sub_jobs[p.uid] for p in group.leaves()}
+        for subset in self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows):
+            mark = statement.checkpoint()
+            if self._place_children(statement, job, group, tasks, np.asarray(subset), promise):
+                return True
+            statement.rollback(mark)
+        return False
+
+    def _place_children(
+        self,
+        statement: Statement,
+        job: Job,
+        group: SubGroupSet,
+        tasks: Sequence[Task],
+        rows: np.ndarray,
+        promise: bool,
+    ) -> bool:
+        for inner in sorted(group.sets, key=lambda inner: inner.name):
+            names = {p.name for p in inner.leaves()}
+            own = [t for t in tasks if _pod_set_name(t) in names]
+            if not self._place_set(statement, job, inner, own, rows, promise):
+                return False
+        names = {p.name for p in group.pod_sets}
+        for pod_set in self._chunks.sorted_pod_sets(job):
+            if pod_set.name in names:
+                own = [t for t in tasks if _pod_set_name(t) == pod_set.name]
+                if not self._place_pod_set(statement, job, pod_set, own, rows, promise):
+                    return False
+        return True
+
+    def _place_pod_set(
+        self,
+        statement: Statement,
+        job: Job,
+        pod_set: SubJob,
+        tasks: Sequence[Task],
+        rows: np.ndarray,
+        promise: bool,
+    ) -> bool:
+        ask = self._session.ask
+        for subset in ask.subset_nodes(job, pod_set, {pod_set.name: pod_set}, tasks, rows):
+            mark = statement.checkpoint()
+            if self._place_all(statement, tasks, np.asarray(subset), promise):
+                return True
+            statement.rollback(mark)
+        return False
+
+    def _place_all(
+        self, statement: Statement, tasks: Sequence[Task], rows: np.ndarray | None, promise: bool
+    ) -> bool:
+        return all(self.place_task(statement, task, rows, promise=promise) for task in tasks)
+
+    # -- one task
+
+    def place_task(
+        self, statement: Statement, task: Task, rows: np.ndarray | None, *, promise: bool
+    ) -> bool:
+        """Place one task on the best node that takes it."""
+        session = self._session
+        questions = session.questions
+        assert task.job is not None
+        error = questions.prepare(task)
+        if error is not None:
+            if not promise:
+                task.job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
+            return False
+        session.ask.node_pre_order(task, session.nodes.view(rows))
+        scores = questions.scores(task, rows)
+        every = session.nodes.all_rows if rows is None else rows
+        room = fits_future(session.nodes, task, every)
+        able = room & ~np.isnan(scores)
+        able[able] = questions.verdicts(task, every[able]).ok
+        candidates = np.flatnonzero(able)
+        if not len(candidates):
+            if not promise:
+                task.job.fit_errors[task.uid] = self._explain(task, rows, room)
+            return False
+        ranked = candidates[np.argsort(-scores[candidates], kind="stable")]
+        return any(self._place_on(statement, task, row, promise) for row in every[ranked].tolist())
+
+    def _explain(self, task: Task, rows: np.ndarray | None, room: np.ndarray) -> FitErrors:
+        errors = self._session.questions.fit_errors(task, rows)
+        if task.gpu.shared and errors.verdicts is not None:
+            return errors.overlaid(errors.verdicts.ok & ~room, _NO_SHARE)
+        return errors
+
+    def _place_on(self, statement: Statement, task: Task, row: int, promise: bool) -> bool:
+        if task.gpu.shared:
+            return self._place_share(statement, task, row, promise)
+        if not promise and self._fits_now(task, row):
+            return statement.allocate(task, row) is None
+        return statement.pipeline(task, row) is None
+
+    def _fits_now(self, task: Task, row: int) -> bool:
+        return bool(fits_idle(self._session.nodes, task, np.array([row]))[0])
+
+    def _place_share(self, statement: Statement, task: Task, row: int, promise: bool) -> bool:
+        """Place a task that takes parts of devices: groups with room, then fresh devices."""
+        nodes = self._session.nodes
+        shares = nodes.shares(row)
+        waits = promise or not self._fits_now(task, row)
+        groups: list[str] = []
+        for group in ranked_devices(self._session, task, row):
+            if group == WHOLE_GPU:
+                groups.append(_new_group(nodes.names[row], {*shares.used, *groups}))
+            else:
+                groups.append(group)
+                waits = waits or not shares.fits_group_now(task.gpu, group)
+            if len(groups) == task.gpu.devices:
+                chosen = tuple(groups)
+                if waits:
+                    return statement.pipeline(task, row, groups=chosen) is None
+                return statement.allocate(task, row, groups=chosen) is None
+        return False
+
+
+def _new_group(node: str, taken: set[str]) -> str:
+    """A name for the tasks that will share a device which nobody shares yet."""
+    return next(name for i in count(1) if (name := f"{node}/shared-{i}") not in taken)
+
+
+def _pod_set_name(task: Task) -> str:
+    assert task.sub_job is not None
+    return task.sub_job.name

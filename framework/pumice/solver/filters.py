@@ -1,0 +1,176 @@
+"""Cheap necessary conditions: refuse a scenario without simulating it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pumice.model.job import Job
+from pumice.model.nodes import NodeTable
+from pumice.model.pod_sets import SubGroupSet
+from pumice.model.task import Task
+from pumice.nodeaffinity import matches_node
+from pumice.solver.room import freed_gpus, idle_gpus, needed_gpus, releasing_gpus
+from pumice.solver.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+
+class ScenarioFilter(Protocol):
+    def may_work(self, scenario: Scenario) -> bool:
+        """False: no simulation of this scenario can succeed."""
+        ...
+
+
+class _Growing:
+    """Looks at each victim of a growing scenario once."""
+
+    def __init__(self) -> None:
+        self._seen_groups = 0
+        self._seen_recorded = False
+
+    def fresh(self, scenario: Scenario) -> list[Task]:
+        tasks: list[Task] = []
+        if not self._seen_recorded:
+            self._seen_recorded = True
+            tasks += scenario.recorded_tasks
+        for group in scenario.potential[self._seen_groups :]:
+            tasks += group.tasks
+        self._seen_groups = len(scenario.potential)
+        return tasks
+
+
+class NodeAffinities:
+    """Every task with a node selector finds a matching node among those that can be freed."""
+
+    def __init__(self, nodes: NodeTable, tasks: list[Task], feasible: set[int]) -> None:
+        self._nodes = nodes
+        self._bound = [t for t in tasks if t.pod.node_selector or _required_affinity(t)]
+        self._unmatched = self._bound
+        self._growing = _Growing()
+        self._look_at(feasible)
+
+    def may_work(self, scenario: Scenario) -> bool:
+        rows = {
+            self._nodes.row_of[task.node]
+            for task in self._growing.fresh(scenario)
+            if task.node in self._nodes.row_of
+        }
+        self._look_at(rows)
+        return not self._unmatched
+
+    def _look_at(self, rows: set[int]) -> None:
+        self._unmatched = [
+            task
+            for task in self._unmatched
+            if not any(matches_node(task.pod, self._nodes.facts[row]) for row in rows)
+        ]
+
+
+def _required_affinity(task: Task) -> Any:
+    affinity = task.pod.affinity.get("nodeAffinity") or {}
+    return affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class IdleGpus:
+    """The GPUs asked for fit, largest first, into the roomiest nodes once the victims are gone."""
+
+    def __init__(self, nodes: NodeTable, tasks: list[Task]) -> None:
+        self._nodes = nodes
+        self._needs = sorted((needed_gpus(task) for task in tasks), reverse=True)
+        self._room = idle_gpus(nodes) + releasing_gpus(nodes)
+        self._growing = _Growing()
+
+    def may_work(self, scenario: Scenario) -> bool:
+        for task in self._growing.fresh(scenario):
+            row = self._nodes.row_of.get(task.node)
+            if row is not None:
+                self._room[row] += freed_gpus(self._nodes, task)
+        count = len(self._needs)
+        if count >= len(self._room):
+            top = np.sort(self._room)[::-1]
+        else:
+            top = np.sort(np.partition(self._room, len(self._room) - count)[-count:])[::-1]
+        return packs(self._needs, top.tolist())
+
+
+def packs(needs: list[float], room: list[float]) -> bool:
+    """Whether needs (largest first) go greedily into room (largest first)."""
+    taken = [0.0] * len(room)
+    for need in needs:
+        if need <= 0:
+            return True
+        for position, free in enumerate(room):
+            if free < need:
+                return False
+            if free - taken[position] >= need:
+                taken[position] += need
+                break
+        else:
+            return False
+    return True
+
+
+class TopologyGpus:
+    """Sub-groups that must stay in one domain find domains with enough GPUs in sum."""
+
+    def __init__(self, session: Session, job: Job, tasks: list[Task]) -> None:
+        self._nodes = session.nodes
+        self._growing = _Growing()
+        needs: dict[tuple[str, str], list[float]] = {}
+        for group in _inner(job.sub_group_root):
+            constraint = group.topology_constraint or {}
+            level = constraint.get("requiredTopologyLevel")
+            if level:
+                names = {pod_set.name for pod_set in group.leaves()}
+                own = [t for t in tasks if t.sub_job is not None and t.sub_job.name in names]
+                key = (str(constraint.get("topology", "")), str(level))
+                needs.setdefault(key, []).append(sum(map(needed_gpus, own)))
+        self._needs = {key: sorted(values, reverse=True) for key, values in needs.items()}
+        room = idle_gpus(self._nodes) + releasing_gpus(self._nodes) if needs else np.zeros(0)
+        self._domains: dict[tuple[str, str], dict[str, float]] = {}
+        for key in needs:
+            domains = self._domains[key] = {}
+            for row, node in enumerate(self._nodes.facts):
+                value = node.labels.get(key[1])
+                if value is not None:
+                    domains[value] = domains.get(value, 0.0) + float(room[row])
+
+    def may_work(self, scenario: Scenario) -> bool:
+        for task in self._growing.fresh(scenario):
+            row = self._nodes.row_of.get(task.node)
+            if row is None:
+                continue
+            labels: Mapping[str, str] = self._nodes.facts[row].labels
+            for (_, level), domains in self._domains.items():
+                if level in labels:
+                    value = labels[level]
+                    domains[value] = domains.get(value, 0.0) + freed_gpus(self._nodes, task)
+        return all(
+            packs(needs, sorted(self._domains[key].values(), reverse=True))
+            for key, needs in self._needs.items()
+        )
+
+
+def _inner(root: SubGroupSet | None) -> list[SubGroupSet]:
+    if root is None:
+        return []
+    return [root, *(found for inner in root.sets for found in _inner(inner))]
+
+
+def make_filters(
+    session: Session, job: Job, tasks: list[Task], feasible: set[int]
+) -> list[ScenarioFilter]:
+    """The filters for one step of a search."""
+    filters: list[ScenarioFilter] = []
+    affinities = NodeAffinities(session.nodes, tasks, feasible)
+    if affinities._bound:
+        filters.append(affinities)
+    topology = TopologyGpus(session, job, tasks)
+    if topology._needs:
+        filters.append(topology)
+    filters.append(IdleGpus(session.nodes, tasks))
+    return filters

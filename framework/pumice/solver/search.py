@@ -1,0 +1,222 @@
+"""The search: grow the job task by task, and for each step the victims until it fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.chunks import has_pending, is_gang_satisfied, job_used_count
+from pumice.session.queue_tree import QueueTree
+from pumice.session.statement import Statement
+from pumice.session.whole_jobs import WholeJobs
+from pumice.solver.builder import ScenarioBuilder
+from pumice.solver.filters import make_filters
+from pumice.solver.scenario import Scenario, VictimGroup
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_GOING = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+
+
+class _Solution(NamedTuple):
+    statement: Statement
+    victims: list[VictimGroup]
+
+
+class Solver:
+    """Finds victims for one action.
+
+    ``victims`` makes a fresh queue of candidate victim jobs for a claimant; ``validator`` judges
+    a plan that places it. ``budget`` limits the simulations for one job; 0 is no limit.
+    ``ghosts`` copies a flaw of KAI's accounting: a trial that moved a victim between devices of
+    its node and was dropped leaves the victim counted as leaving, for the rest of the cycle.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        placer: WholeJobs,
+        *,
+        victims: Callable[[Job], QueueTree],
+        validator: Callable[[Scenario], bool],
+        allow_consolidating: bool = True,
+        budget: int = 0,
+        ghosts: bool = False,
+    ) -> None:
+        self._session = session
+        self._placer = placer
+        self._victims = victims
+        self._validator = validator
+        self._allow_consolidating = allow_consolidating
+        self._budget = budget
+        self._ghosts = ghosts
+        self.simulations = 0
+        """Simulations run so far, over all jobs."""
+        self.refused = 0
+        """Scenarios that were refused without a simulation."""
+        self._left = 0
+
+    def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
+        """A statement that makes room for the job's next chunk and promises it, or None."""
+        used_before = job_used_count(job)
+        tasks = self._placer.chunks.to_allocate(job, real=False)
+        recorded: list[VictimGroup] = []
+        solution: _Solution | None = None
+        self._left = self._budget
+        rows = set(feasible)
+        for size in range(1, len(tasks) + 1):
+            if solution is not None:
+                self._drop(solution.statement, 0)
+                solution.statement.discard()
+            part = tasks[:size]
+            minimums = Counter(task.sub_job.uid for task in part if task.sub_job is not None)
+            solution = self._solve_part(job, job.subset(part, minimums), part, recorded, rows)
+            if solution is None:
+                return None
+            recorded = solution.victims
+        if solution is None:
+            return None
+        if is_gang_satisfied(job) and job_used_count(job) > used_before:
+            return solution.statement
+        self._drop(solution.statement, 0)
+        solution.statement.discard()
+        return None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last search ended because its budget was spent."""
+        return bool(self._budget) and self._left <= 0
+
+    def _solve_part(
+        self,
+        job: Job,
+        part: Job,
+        tasks: list[Task],
+        recorded: list[VictimGroup],
+        feasible: set[int],
+    ) -> _Solution | None:
+        session = self._session
+        row_of = session.nodes.row_of
+        rows = feasible | {
+            row_of[task.node] for group in recorded for task in group.tasks if task.node in row_of
+        }
+        scenario = Scenario(part, recorded, allow_consolidating=self._allow_consolidating)
+        builder = ScenarioBuilder(
+            scenario,
+            self._victims(job),
+            self._placer.chunks,
+            make_filters(session, part, tasks, rows),
+        )
+        found: _Solution | None = None
+        candidate = builder.first()
+        while candidate is not None:
+            if self.exhausted:
+                break
+            found = self._try(candidate, rows)
+            if found is not None:
+                break
+            candidate = builder.next()
+        self.refused += builder.refused
+        return found
+
+    def _try(self, scenario: Scenario, rows: set[int]) -> _Solution | None:
+        """Simulate a scenario, node by node of the newest victim."""
+        session = self._session
+        latest = scenario.latest
+        if latest is None and not scenario.recorded:
+            return None
+        nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
+        with session.statement() as statement:
+            self._evict(statement, scenario, scenario.recorded)
+            for node in nodes:
+                mark = statement.checkpoint()
+                groups = [] if latest is None else scenario.groups_on(node)
+                fresh = self._evict(statement, scenario, groups)
+                row_of = session.nodes.row_of
+                added = {row_of[t.node] for t in fresh if t.node in row_of} - rows
+                rows |= added
+                victims = [*scenario.recorded, *groups]
+                if self._simulate(statement, scenario, victims, rows):
+                    if not self._validator(scenario):
+                        self._drop(statement, 0)
+                        return None
+                    saved = session.statement()
+                    saved.merge(statement)
+                    return _Solution(saved, _gone(victims))
+                rows -= added
+                self._drop(statement, mark)
+            self._drop(statement, 0)
+        return None
+
+    def _drop(self, statement: Statement, mark: int) -> None:
+        """Take back a trial since the mark."""
+        moved = [op for op in statement.operations[mark:] if op.aside]
+        statement.rollback(mark)
+        if self._ghosts:
+            for op in moved:
+                self._session.nodes.leave_ghost(op.row, op.task, op.previous_groups)
+
+    def _evict(
+        self, statement: Statement, scenario: Scenario, groups: list[VictimGroup]
+    ) -> list[Task]:
+        claimant = self._session.jobs[scenario.preemptor.uid]
+        fresh: list[Task] = []
+        for group in groups:
+            for task in group.tasks:
+                if task.status is not TaskStatus.RELEASING:
+                    reason = f"{self._session.current_action} for {claimant.uid}"
+                    statement.evict(task, reason, claimant=claimant)
+                    fresh.append(task)
+        return fresh
+
+    def _simulate(
+        self,
+        statement: Statement,
+        scenario: Scenario,
+        victims: list[VictimGroup],
+        rows: set[int],
+    ) -> bool:
+        """Place claimant and victims in the order of the queues; tells whether it got its place.
+
+        Other pending jobs only shape the order. A victim that finds no place stays evicted.
+        """
+        session = self._session
+        self.simulations += 1
+        self._left -= 1
+        claimant = scenario.preemptor
+        of_victims = {group.job.uid for group in victims}
+        jobs = [
+            job
+            for uid, job in session.jobs.items()
+            if uid != claimant.uid and (uid in of_victims or has_pending(job))
+        ]
+        order = QueueTree(session, [*jobs, claimant])
+        where = np.array(sorted(rows), dtype=np.intp)
+        placed = False
+        while order:
+            job = order.pop()
+            if job is claimant:
+                if not self._placer.place(statement, job, where, promise=True):
+                    return False
+                placed = True
+            elif job.uid in of_victims:
+                self._placer.place(statement, job, where, promise=True)
+        return placed
+
+
+def _gone(groups: list[VictimGroup]) -> list[VictimGroup]:
+    """The victims that really go or move, group by group."""
+    found = []
+    seen: set[str] = set()
+    for group in groups:
+        tasks = [t for t in group.tasks if t.status in _GOING and t.uid not in seen]
+        seen.update(task.uid for task in tasks)
+        if tasks:
+            found.append(VictimGroup(group.job, tasks))
+    return found

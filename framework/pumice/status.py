@@ -1,0 +1,125 @@
+"""Job phases and reasons at the end of a cycle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pumice.decisions import JobState, Promise
+from pumice.errors import PluginError
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_S = TaskStatus
+
+
+def close(session: Session) -> None:
+    """Close the session: plugins first, then phases, reasons and what is promised."""
+    objection = session.ask.on_session_close()
+    if isinstance(objection, PluginError):
+        session.report(objection)
+    decisions = session.decisions
+    for job in session.jobs.values():
+        job.phase = counted_phase(job)
+        job.reason = job_reason(job)
+        decisions.jobs.append(
+            JobState(
+                job=job.uid,
+                queue=job.queue,
+                phase=shown_phase(job, session.uid),
+                counted_phase=job.phase,
+                ready=job.ready_count,
+                pending=job.count(_S.PENDING),
+                reason=job.reason,
+                conditions=tuple(job.conditions),
+                last_start=job.last_start,
+                stale_since=job.stale_since,
+            )
+        )
+        for task in job.having(_S.PIPELINED):
+            decisions.pipelined.append(
+                Promise(task.key, task.uid, task.node, task.eviction_occurred)
+            )
+    decisions.task_states = {
+        task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
+    }
+
+
+def counted_phase(job: Job) -> str:
+    """The phase that the states of the job's tasks lead to."""
+    scheduled = job.scheduled_count + job.releasing_scheduled_count
+    if scheduled >= job.group.min_member:
+        return "Completed" if scheduled == job.count(_S.FAILED, _S.SUCCEEDED) else "Running"
+    return "Inqueue" if job.phase == "Inqueue" else "Pending"
+
+
+def shown_phase(job: Job, session_uid: str) -> str:
+    """The phase as it is reported: Unknown for a running job that this cycle found short."""
+    unschedulable = any(
+        condition.get("type") == "Unschedulable"
+        and condition.get("status") == "True"
+        and condition.get("transitionID") == session_uid
+        for condition in job.conditions
+    )
+    return "Unknown" if unschedulable and job.by_status[_S.RUNNING] else job.phase
+
+
+def job_reason(job: Job) -> str:
+    """Why a job is not running; empty for one that has nothing to wait for."""
+    if job.plugin_errors:
+        return job.plugin_errors[-1]
+    if not job.count(_S.PENDING, _S.PIPELINED, _S.ALLOCATED):
+        return ""
+    refusals = "; ".join(dict.fromkeys(refusal.message for refusal in job.refusals))
+    if job.is_pending and job.family == "volcano":
+        return refusals or "not let into its queue yet"
+    text = fit_error_text(job)
+    return f"{text}. {refusals}" if refusals else text
+
+
+def fit_error_text(job: Job) -> str:
+    """The job's state in counts, then per pending task why, then the first task's details."""
+    ready = "ready" if job.is_ready() else "not ready"
+    counts = [f"{job.count(status)} {status.label}" for status in TaskStatus if job.count(status)]
+    counts.append(f"{job.min_available} minAvailable")
+    text = f"pod group is {ready}, {', '.join(sorted(counts))}"
+    pending = job.having(_S.PENDING)
+    if pending:
+        reasons = Counter(scheduling_reason(task)[0] for task in pending)
+        listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+        text = f"{text}; Pending: {listed}"
+    for task in sorted(job.tasks.values(), key=lambda task: task.name):
+        errors = job.fit_errors.get(task.uid)
+        if errors is not None:
+            return f"{text}. Origin reason is {task.name}: {errors}"
+    return text
+
+
+def scheduling_reason(task: Task) -> tuple[str, str, str]:
+    """(reason, message, nominated node) of one task that does not run."""
+    last = task.last_transaction
+    status = last.status if last is not None else task.status
+    node = last.node if last is not None else task.node
+    evicted = last.eviction_occurred if last is not None else task.eviction_occurred
+    match status:
+        case TaskStatus.ALLOCATED:
+            return (
+                "Schedulable",
+                f"Pod {task.key} can possibly be assigned to {node}, "
+                "once minAvailable is satisfied",
+                "",
+            )
+        case TaskStatus.PIPELINED:
+            return (
+                "Unschedulable",
+                f"Pod {task.key} can possibly be assigned to {node}, "
+                "once resource is released and minAvailable is satisfied",
+                node if evicted else "",
+            )
+        case TaskStatus.PENDING:
+            errors = task.job.fit_errors.get(task.uid) if task.job is not None else None
+            return ("Unschedulable", "" if errors is None else str(errors), "")
+    return (status.label, "", "")

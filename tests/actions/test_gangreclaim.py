@@ -1,0 +1,84 @@
+"""gangreclaim: what a queue may take for whole jobs, and from whom."""
+
+import pytest
+
+from pumice import Plugin, hookimpl
+from pumice.verdicts import EvictionKind
+from pumice_builtin_actions.gangreclaim import Gangreclaim
+from pumice_builtin_plugins.capacity import Capacity
+from pumice_builtin_plugins.conformance import Conformance
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.priority import Priority
+from tests.actions._evictions import crowded_world, evicted
+from tests.framework._build import World, policy, promised, reasons
+
+TIER = [Priority, Gang, Conformance]
+
+
+def busy(**facts) -> World:
+    """Two jobs of queue ``a`` fill a node; a job of queue ``b`` wants half of it."""
+    world = World().node("n", cpu=4)
+    for name in ("v1", "v2"):
+        world.job(name, 2, queue="a", on=["n", "n"], priority=9)
+    return world.job("w", 2, queue="b", **facts)
+
+
+def run(world, *plugins, **settings):
+    return world.run(policy([*TIER, *plugins], actions=[Gangreclaim], **settings))
+
+
+def test_an_eviction_tells_the_action_and_who_gains():
+    decisions = run(busy())
+    assert {(e.action, e.reason, e.claimant) for e in decisions.evictions} == {
+        ("gangreclaim", "gangreclaim", "ns/w")
+    }
+    assert evicted(decisions) == ["v1-t-0", "v1-t-1"]
+    assert set(promised(decisions)) == {"w-t-0", "w-t-1"}
+
+
+def test_plugins_are_asked_about_all_pending_tasks_together():
+    asked, contexts = [], []
+
+    class Listens(Plugin):
+        """Allows everything."""
+
+        @hookimpl
+        def preemptive(self, queue, tasks):
+            asked.append((queue.name, [task.name for task in tasks]))
+            return True
+
+        @hookimpl
+        def unified_evictable(self, context, candidates):
+            contexts.append((context.kind, context.job.name))
+            return candidates
+
+    run(busy(), Listens)
+    assert asked == [("b", ["w-t-0", "w-t-1"])]
+    assert contexts == [(EvictionKind.GANG_RECLAIM, "w")]
+
+
+def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+    class Moody(Plugin):
+        """Cannot say whether the first job's queue is overused."""
+
+        @hookimpl
+        def on_session_open(self):
+            self.asked = 0
+
+        @hookimpl
+        def overused(self, queue):
+            self.asked += 1
+            return 1 // 0 if self.asked == 1 else False
+
+    world = busy(created=1.0).job("x", queue="b", created=2.0)
+    decisions = run(world, Moody, on_plugin_error="isolate")
+    assert set(promised(decisions)) == {"x-t-0"}
+    assert "failed in overused" in reasons(decisions)["w"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_clusters_keep_their_books(seed):
+    decisions = crowded_world(seed).run(policy(TIER, [Capacity, Predicates], actions=[Gangreclaim]))
+    claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
+    assert {eviction.claimant for eviction in decisions.evictions} <= claimants

@@ -1,0 +1,162 @@
+"""Topology-aware preempt: what is simulated, and that nothing of it stays."""
+
+import pytest
+
+from pumice import Plugin, hookimpl
+from pumice.model.task import PREEMPTABLE_STATUSES
+from pumice.verdicts import FitError
+from pumice_builtin_actions._simulate import Limits, select_victims
+from pumice_builtin_actions._victims import EvictableByQueue, of_other_jobs
+from pumice_builtin_actions.preempt import Preempt
+from pumice_builtin_plugins.conformance import Conformance
+from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.priority import Priority
+from pumice_builtin_plugins.proportion import Proportion
+from tests.actions._evictions import crowded_world, evicted, with_options
+from tests.framework._build import World, policy, promised, reasons, task
+from tests.framework._photo import differences, photograph
+
+TIER = [Priority, Gang, Conformance]
+
+
+@pytest.mark.parametrize(
+    "count, wanted",
+    [(2, 1), (50, 5), (2000, 100), (0, 0)],
+    ids=["at least one", "ten per cent", "at most a hundred", "none of none"],
+)
+def test_so_many_nodes_are_enough_to_choose_from(count, wanted):
+    assert Limits(10, 1, 100).wanted(count) == wanted
+
+
+class Diary(Plugin):
+    """Notes what it is told, in a state of each attempt, and objects where it should."""
+
+    objects = ""
+
+    @hookimpl
+    def on_session_open(self):
+        self.told = []
+        self.states = []
+
+    def _note(self, what, cycle_state, other, node):
+        if not any(cycle_state is state for state in self.states):
+            assert cycle_state == {}
+            self.states.append(cycle_state)
+        cycle_state[self.name] = True
+        there = other.uid in self.session.nodes.held[node.row]
+        self.told.append((what, other.uid, there))
+        return FitError.of("no") if self.objects == what else None
+
+    @hookimpl
+    def simulate_remove_task(self, cycle_state, task, removed, node):
+        return self._note("remove", cycle_state, removed, node)
+
+    @hookimpl
+    def simulate_add_task(self, cycle_state, task, added, node):
+        return self._note("add", cycle_state, added, node)
+
+    @hookimpl
+    def simulate_predicate(self, cycle_state, task, node):
+        return FitError.of("no") if self.objects == "predicate" else None
+
+
+def two_sizes(plugin: type[Plugin]):
+    """A node of four CPUs with a task of one and, of higher priority, one of three."""
+    world = World().node("n", cpu=4).job("v", 0, min_member=0)
+    world.pod("small", "ns/v", cpu=1, node="n", priority=1)
+    world.pod("large", "ns/v", cpu=3, node="n", priority=2)
+    world.job("w", cpu=3, priority=5)
+    return world.session(policy([*TIER, plugin], actions=[Preempt]))
+
+
+def select(session):
+    claimant = task(session, "w-t-0")
+    assert session.questions.prepare(claimant) is None
+    candidates = EvictableByQueue(session, PREEMPTABLE_STATUSES).of("q").tasks[0]
+    return [t.uid for t in select_victims(session, claimant, 0, candidates)]
+
+
+def test_tasks_are_taken_off_until_it_fits_and_put_back_where_they_fit():
+    session = two_sizes(Diary)
+    assert select(session) == ["large"]
+    diary = session.plugins["diary"]
+    assert diary.told == [
+        ("remove", "small", False),
+        ("remove", "large", False),
+        ("add", "large", True),
+        ("remove", "large", False),
+        ("add", "small", True),
+    ]
+    assert len(diary.states) == 1
+
+
+@pytest.mark.parametrize("objects", ["remove", "add", "predicate"])
+def test_an_objection_ends_the_attempt_and_leaves_no_trace(objects):
+    class Objector(Diary):
+        """Objects."""
+
+    Objector.objects = objects
+    session = two_sizes(Objector)
+    before = photograph(session)["held"], photograph(session)["columns"]
+    assert select(session) == []
+    assert (photograph(session)["held"], photograph(session)["columns"]) == before
+
+
+def test_a_plugin_that_fails_in_a_simulation_leaves_no_trace():
+    class Broken(Plugin):
+        """Falls over while it looks."""
+
+        @hookimpl
+        def simulate_predicate(self, cycle_state, task, node):
+            raise RuntimeError("fell over")
+
+    world = World().node("n", cpu=1).job("v", min_member=0, on=["n"]).job("w", priority=5)
+    wiring = policy([*TIER, Broken], actions=[Preempt], on_plugin_error="isolate")
+    decisions = world.run(with_options(wiring, Preempt, enableTopologyAwarePreemption=True))
+    assert evicted(decisions) == []
+    assert decisions.task_states["ns/v-t-0"] == ("Running", "n")
+    assert "failed in simulate_predicate" in reasons(decisions)["w"]
+
+
+def test_the_queue_is_asked_as_simulated():
+    """Its limit is reached, so one of its own must go although the node has room."""
+    world = World().node("n", cpu=8).queue("q", limit=None).job("v", 2, min_member=0, on=["n"] * 2)
+    world.job("w", priority=5)
+
+    class Two(Plugin):
+        """Lets the queue hold two tasks."""
+
+        @hookimpl
+        def simulate_remove_task(self, cycle_state, removed):
+            cycle_state[self.name] = cycle_state.get(self.name, 2) - 1
+
+        @hookimpl
+        def simulate_add_task(self, cycle_state, added):
+            cycle_state[self.name] += 1
+
+        @hookimpl
+        def simulate_allocatable(self, cycle_state, task):
+            return cycle_state.get(self.name, 2) < 2
+
+    wiring = policy([*TIER, Two], actions=[Preempt])
+    decisions = world.run(with_options(wiring, Preempt, enableTopologyAwarePreemption=True))
+    assert evicted(decisions) == ["v-t-1"]
+    assert promised(decisions) == {"w-t-0": "n"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_simulating_changes_nothing(seed):
+    wiring = policy([*TIER], [Drf, Predicates, Proportion], actions=[Preempt])
+    session = crowded_world(seed).session(wiring, verify=True)
+    claimants = [t for job in session.jobs.values() for t in job.pending]
+    for claimant in claimants:
+        if session.questions.prepare(claimant) is not None:
+            continue
+        before = photograph(session)
+        accepts = of_other_jobs(claimant)
+        prey = EvictableByQueue(session, PREEMPTABLE_STATUSES).of(claimant.queue)
+        for row, tasks in enumerate(prey.tasks):
+            select_victims(session, claimant, row, [t for t in tasks if accepts(t)])
+        assert differences(photograph(session), before) == []

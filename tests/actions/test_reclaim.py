@@ -1,0 +1,134 @@
+"""reclaim: what a queue may take from others, and what one that fails leaves behind."""
+
+import pytest
+
+from pumice import Plugin, hookimpl
+from pumice_builtin_actions.allocate import Allocate
+from pumice_builtin_actions.reclaim import Reclaim
+from pumice_builtin_plugins.conformance import Conformance
+from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.priority import Priority
+from pumice_builtin_plugins.proportion import Proportion
+from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome
+from tests.framework._build import World, policy, promised, reasons
+
+FREE = policy([Gang, Conformance], actions=[Reclaim])
+
+
+def full_node(tasks: int = 3) -> World:
+    """A node that the queue ``a`` fills with tasks of one CPU, above any minimum."""
+    world = World().node("n", cpu=tasks)
+    return world.job("v", tasks, queue="a", min_member=0, on=["n"] * tasks)
+
+
+def test_an_eviction_tells_the_action_and_who_gains():
+    decisions = full_node().job("w", queue="b").run(FREE)
+    (eviction,) = decisions.evictions
+    assert (eviction.action, eviction.reason, eviction.claimant) == ("reclaim", "reclaim", "ns/w")
+    assert (eviction.uid, eviction.node) == ("v-t-2", "n")
+
+
+@pytest.mark.parametrize("cpu, occurred", [(3, False), (4, True)], ids=["room", "no room"])
+def test_a_promise_tells_whether_somebody_was_evicted_for_it(cpu, occurred):
+    world = World().node("n", cpu=4).job("v", queue="a", min_member=0, on=["n"])
+    (promise,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
+    assert promise.eviction_occurred is occurred
+
+
+class TestOverused:
+    """Whether a queue is overused is asked once, when it is taken up."""
+
+    def run(self, answer):
+        asked = []
+
+        class Shares(Plugin):
+            """Says whether a queue is overused."""
+
+            @hookimpl
+            def overused(self, queue):
+                asked.append(queue.name)
+                return answer(len(asked))
+
+        world = full_node().job("w1", queue="b").job("w2", queue="b")
+        decisions = world.run(
+            policy([Gang, Conformance, Shares], actions=[Reclaim], on_plugin_error="isolate")
+        )
+        return asked, promised(decisions), reasons(decisions)
+
+    def test_it_is_not_asked_between_the_jobs_of_a_queue(self):
+        asked, served, _ = self.run(lambda times: times > 1)
+        assert asked == ["b"]
+        assert set(served) == {"w1-t-0", "w2-t-0"}
+
+    def test_an_overused_queue_is_left_out(self):
+        asked, served, _ = self.run(lambda times: True)
+        assert asked == ["b"]
+        assert served == {}
+
+    def test_where_the_answer_fails_it_is_asked_again_for_the_next_job(self):
+        asked, served, why = self.run(lambda times: 1 // (times - 1) if times == 1 else False)
+        assert asked == ["b", "b"]
+        assert set(served) == {"w2-t-0"}
+        assert "plugin shares (pumice-tests 1.0) failed in overused" in why["w1"]
+
+
+def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+    class Moody(Plugin):
+        """Fails for one job, after it has been asked once."""
+
+        asked = 0
+
+        @hookimpl
+        def reclaimable(self, reclaimer, candidates):
+            if reclaimer.job.name == "w1":
+                Moody.asked += 1
+                if Moody.asked > 1:
+                    raise RuntimeError("fell over")
+            return candidates
+
+    world = full_node().job("w1", 2, queue="b").job("w2", queue="b", created=1.0)
+    decisions = world.run(
+        policy([Gang, Conformance, Moody], actions=[Reclaim], on_plugin_error="isolate")
+    )
+    assert evicted(decisions) == ["v-t-2"]
+    assert set(promised(decisions)) == {"w2-t-0"}
+    assert "failed in reclaimable: RuntimeError: fell over" in reasons(decisions)["w1"]
+
+
+def test_a_placement_that_a_plugin_refuses_is_tried_on_the_next_node():
+    class Fussy(Plugin):
+        """Refuses one node at the last moment."""
+
+        @hookimpl
+        def on_allocate(self, task):
+            return "not there" if task.node == "n1" and task.job.name == "w" else None
+
+    world = World().node("n1", cpu=1).node("n2", cpu=1)
+    world.job("v", 2, queue="a", min_member=0, on=["n1", "n2"]).job("w", queue="b")
+    decisions = world.run(policy([Gang, Conformance, Fussy], actions=[Reclaim]))
+    assert promised(decisions) == {"w-t-0": "n2"}
+    assert evicted(decisions) == ["v-t-1"]
+
+
+def test_victims_of_several_queues_go_by_queue_then_job_then_task():
+    world = World().node("n", cpu=6)
+    for queue in ("a", "c"):
+        for number, job in enumerate((f"{queue}1", f"{queue}2")):
+            world.job(job, queue=queue, min_member=0, on=["n"], priority=number, cpu=1.5, memory=0)
+    decisions = world.job("w", queue="b", cpu=6, memory=0).run(
+        policy([Gang, Conformance, Priority], actions=[Reclaim])
+    )
+    # c would be served after a, and within a queue the job of priority 0 after that of 1.
+    assert evicted(decisions) == ["c1-t-0", "c2-t-0", "a1-t-0", "a2-t-0"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_passing_over_nodes_by_sums_changes_no_decision(seed, monkeypatch):
+    wiring = policy(
+        [Priority, Gang, Conformance], [Drf, Predicates, Proportion], actions=[Allocate, Reclaim]
+    )
+    sums = outcome(crowded_world(seed).run(wiring))
+    look_everywhere(monkeypatch)
+    assert outcome(crowded_world(seed).run(wiring)) == sums

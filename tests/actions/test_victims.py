@@ -1,0 +1,90 @@
+"""What could be evicted, node by node: its order, and the sums by which nodes are passed over."""
+
+import random
+
+import numpy as np
+import pytest
+
+from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
+from pumice_builtin_actions._victims import EvictableByQueue, covers
+from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.priority import Priority
+from pumice_builtin_plugins.proportion import Proportion
+from tests.actions._evictions import crowded_world
+from tests.framework._build import World, policy
+
+
+@pytest.mark.parametrize(
+    "room, request_, fits",
+    [
+        pytest.param([4, 4, 1, 0], [4, 4, 1, 0], True, id="exactly"),
+        pytest.param([3, 4, 1, 0], [4, 4, 1, 0], False, id="short of cpu"),
+        pytest.param([4, 4, 1, 0], [1, 1, 1, 1], False, id="short of a scalar"),
+        pytest.param([4, 4, 1, -1], [1, 1, 1, 0], True, id="a scalar that is not asked for"),
+        pytest.param([-1, 4, 1, 0], [0, 0, 1, 0], False, id="cpu is always compared"),
+    ],
+)
+def test_a_request_is_covered_by_room(room, request_, fits):
+    assert bool(covers(np.array(room), np.array(request_))) is fits
+    assert covers(np.array([room, room]), np.array(request_)).tolist() == [fits, fits]
+
+
+def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task():
+    world = World().node("n", cpu=9)
+    world.job("old", 2, on=["n", "n"], created=1.0).job("young", on=["n"], created=2.0)
+    world.job("high", on=["n"], created=3.0, priority=5)
+    session = world.session(policy([Priority], actions=[]))
+    (tasks,) = EvictableByQueue(session, [TaskStatus.RUNNING]).of("q").tasks
+    assert [task.uid for task in tasks] == ["young-t-0", "old-t-1", "old-t-0", "high-t-0"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+)
+def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
+    session = crowded_world(seed).session(policy(tier, actions=[]))
+    tasks = [t for job in session.jobs.values() for t in job.tasks.values()]
+    random.Random(seed).shuffle(tasks)
+    claimant = tasks[0]
+    heap = session.order.victim_heap(tasks, claimant, session.queues)
+    assert [heap.pop() for _ in tasks] == session.order.sorted_victims(
+        tasks, claimant, session.queues
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_follow_what_happens_to_tasks(seed):
+    session = crowded_world(seed).session(policy([Priority], actions=[]))
+    prey = EvictableByQueue(session, PREEMPTABLE_STATUSES)
+    rng = random.Random(seed)
+    running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
+    with session.statement() as statement:
+        compare(session, prey)
+        for task in rng.sample(running, len(running) // 2):
+            statement.evict(task, "test")
+            compare(session, prey)
+    compare(session, prey)
+
+
+def compare(session, prey):
+    for queue in session.queues.values():
+        check(session, prey.of(queue.name), lambda job, queue=queue: job.queue == queue.name)
+    check(session, prey.reclaimable(), lambda job: session.queues[job.queue].reclaimable)
+
+
+def check(session, found, concerns):
+    for row, held in enumerate(session.nodes.held):
+        expected = [
+            h.task
+            for h in held.values()
+            if h.task.job is not None
+            and concerns(h.task.job)
+            and h.status in PREEMPTABLE_STATUSES
+            and h.task.preemptable
+        ]
+        assert {t.uid for t in found.tasks[row]} == {t.uid for t in expected}
+        assert found.count[row] == len(expected)
+        total = sum((t.vector for t in expected), np.zeros_like(found.total[row]))
+        assert found.total[row].tolist() == total.tolist()

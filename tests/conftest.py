@@ -1,0 +1,27 @@
+"""What every test may use: the material shared between projects, where this machine has it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_dir() -> Path | None:
+    """Give the folder of shared references, cases and traces, or None where there is none.
+
+    PUMICE_SHARED names it; without that it is the folder `shared` beside the checkout.
+    """
+    named = os.environ.get("PUMICE_SHARED")
+    folder = Path(named) if named else ROOT.parent / "shared"
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The shared folder; the test is skipped without it."""
+    folder = shared_dir()
+    if folder is None:
+        pytest.skip("no shared material: set PUMICE_SHARED or put it in ../shared")
+    return folder

@@ -1,0 +1,152 @@
+"""``pumice plugins``, ``actions`` and ``hooks`` tell what is installed and what it means."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pumice.cli import main
+from pumice.hookspecs import POINTS
+
+SPREAD = """
+    from pydantic import Field
+    from pumice import Action, Plugin, hookimpl
+
+    class Spread(Plugin):
+        '''Prefer the [emptiest] node.'''
+
+        class Options(Plugin.Options):
+            weight: float = Field(1.5, alias="spread.weight", description="Multiplier.")
+            mode: str | None = None
+
+        @hookimpl
+        def node_order(self, node):
+            return 1.0
+
+        def job_order(self, left, right):
+            return 0
+
+    class Go(Action):
+        '''Do it.'''
+
+        def execute(self, session):
+            pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def _installed(site, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    site.install("pumice-spread", SPREAD, plugins={"spread": "Spread"}, actions={"go": "Go"})
+    site.install("pumice-broken", "import nowhere", version="0.2", plugins={"broken": "Broken"})
+
+
+def run(*args: str, status: int = 0):
+    result = CliRunner().invoke(main, args, prog_name="pumice")
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_plugins_are_listed_and_broken_ones_with_their_error():
+    out = run("plugins").stdout
+    (line,) = (line for line in out.splitlines() if line.startswith("spread "))
+    assert line.split()[:3] == ["spread", "pumice-spread", "1.0"]
+    assert line.endswith("Prefer the [emptiest] node.  node_order")
+    assert "error: plugin 'broken' (pumice-broken 0.2, pumice_broken:Broken): cannot be" in out
+    assert "hint: pumice-broken needs the module 'nowhere'" in out
+    assert "warning: plugin 'spread': method job_order is named like an extension point" in out
+    assert "…" not in out
+
+
+def test_a_narrow_terminal_folds_and_loses_nothing(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    out = run("plugins").stdout
+    assert "…" not in out
+    assert all(len(line) <= 50 for line in out.split("\nwarning")[0].splitlines())
+
+
+def test_plugins_as_json():
+    broken, spread = json.loads(run("plugins", "-o", "json").stdout)
+    assert "No module named 'nowhere'" in broken["error"]
+    assert spread["error"] is None
+    assert spread["points"] == ["node_order"]
+    assert spread["distribution"] == "pumice-spread"
+    assert spread["version"] == "1.0"
+    assert spread["doc"] == "Prefer the [emptiest] node."
+    assert len(spread["warnings"]) == 1
+
+
+def test_one_plugin_is_shown_with_its_options():
+    out = run("plugins", "spread").stdout
+    assert "pumice-spread 1.0 (pumice_spread:Spread)" in out
+    assert "node_order" in out
+    (line,) = (line for line in out.splitlines() if line.startswith("spread.weight"))
+    assert line.split() == ["spread.weight", "float", "1.5", "Multiplier."]
+    assert "str | None" in out
+
+
+def test_one_plugin_as_json():
+    data = json.loads(run("plugins", "spread", "-o", "json").stdout)
+    assert data["options"][0] == {
+        "name": "spread.weight",
+        "type": "float",
+        "default": 1.5,
+        "required": False,
+        "help": "Multiplier.",
+    }
+
+
+def test_an_unknown_plugin():
+    stderr = run("plugins", "spred", status=2).stderr
+    assert "error: no plugin named 'spred' is installed" in stderr
+    assert "hint: did you mean 'spread' (pumice-spread 1.0)?" in stderr
+
+
+def test_a_broken_plugin_by_name():
+    assert "cannot be imported" in run("plugins", "broken", status=2).stderr
+
+
+def test_actions():
+    assert "go    pumice-spread  1.0      Do it." in run("actions").stdout
+    assert "No options" in run("actions", "go").stdout
+    assert json.loads(run("actions", "-o", "json").stdout)[0]["name"] == "go"
+
+
+def test_hooks_as_json_tell_every_extension_point():
+    hooks = json.loads(run("hooks", "-o", "json").stdout)
+    assert [hook["name"] for hook in hooks] == list(POINTS)
+    by_name = {hook["name"]: hook for hook in hooks}
+    assert set(hooks[0]) == {
+        "name", "group", "arguments", "signature", "rule", "rule_meaning", "nobody", "form_of",
+        "gated", "asked", "doc", "implementers",
+    }  # fmt: skip
+    assert by_name["node_order"]["implementers"] == [
+        {"plugin": "spread", "distribution": "pumice-spread", "version": "1.0"}
+    ]
+    assert by_name["node_order"]["arguments"] == ["task", "node"]
+    assert by_name["batch_node_order"]["form_of"] == "node_order"
+    assert by_name["on_allocate"]["gated"] is False
+    assert by_name["target_job"]["asked"] is False
+    assert by_name["job_starving"]["rule"] == "FirstTierAll"
+    for hook in hooks:
+        assert hook["doc"]
+        assert hook["rule_meaning"]
+        assert hook["nobody"]
+        assert "'" not in hook["signature"]
+
+
+def test_hooks_are_listed():
+    out = run("hooks").stdout
+    for point in POINTS.values():
+        assert any(line.startswith(point.name) for line in out.splitlines())
+
+
+def test_one_hook_is_explained():
+    out = run("hooks", "node_order").stdout
+    assert out.startswith("node_order(task: Task, node: NodeHandle) -> float | None\n")
+    assert "Sum: The sum of all answers" in out
+    assert "spread (pumice-spread 1.0)" in out
+
+
+def test_an_unknown_hook():
+    assert "did you mean 'node_order'?" in run("hooks", "node_ordr", status=2).stderr

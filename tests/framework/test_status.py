@@ -1,0 +1,219 @@
+"""The end of a cycle: phases, reasons, messages, and what is promised."""
+
+import numpy as np
+import pytest
+
+from pumice import Plugin, hookimpl
+from pumice.fit import FitErrors
+from pumice.model.task import TaskStatus, Transaction
+from pumice.status import (
+    close,
+    counted_phase,
+    fit_error_text,
+    job_reason,
+    scheduling_reason,
+    shown_phase,
+)
+from pumice.verdicts import FitError, Refusal
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.predicates import Predicates
+from tests.framework._build import World, phases, policy, promised, reasons, task
+
+_S = TaskStatus
+
+
+def job_with(*statuses, phase="Inqueue", min_member=1):
+    """A job whose tasks are in these statuses."""
+    world = (
+        World().node("a", cpu=99).job("j", tasks=len(statuses), min_member=min_member, phase=phase)
+    )
+    session = world.session(policy([]))
+    job = session.jobs["ns/j"]
+    for number, status in enumerate(statuses):
+        one = task(session, f"j-t-{number}")
+        job.set_status(one, status)
+        if status is not _S.PENDING:
+            one.node = "a"
+    return job
+
+
+@pytest.mark.parametrize(
+    "statuses, minimum, before, phase",
+    [
+        pytest.param([_S.RUNNING], 1, "Inqueue", "Running", id="enough run"),
+        pytest.param([_S.BOUND, _S.RUNNING], 2, "Inqueue", "Running", id="bound counts"),
+        pytest.param([_S.RUNNING, _S.PENDING], 2, "Inqueue", "Inqueue", id="not enough"),
+        pytest.param([_S.BINDING], 1, "Inqueue", "Inqueue", id="binding does not count yet"),
+        pytest.param([_S.ALLOCATED], 1, "Inqueue", "Inqueue", id="allocated neither"),
+        pytest.param([_S.PENDING], 1, "", "Pending", id="not let in"),
+        pytest.param([_S.PENDING], 1, "Running", "Pending", id="fell back"),
+        pytest.param([_S.SUCCEEDED], 1, "Running", "Completed", id="done"),
+        pytest.param([_S.SUCCEEDED, _S.FAILED], 2, "Running", "Completed", id="done, some failed"),
+        pytest.param([_S.SUCCEEDED, _S.RUNNING], 1, "Running", "Running", id="some still run"),
+        pytest.param([_S.RELEASING], 1, "Running", "Running", id="leaving counts"),
+        pytest.param([], 0, "", "Completed", id="nothing of nothing"),
+    ],
+)
+def test_phases(statuses, minimum, before, phase):
+    job = job_with(*statuses, phase=before, min_member=minimum)
+    assert counted_phase(job) == phase
+
+
+def test_a_leaving_pod_without_a_node_does_not_count():
+    job = job_with(_S.RELEASING)
+    task_ = next(iter(job.tasks.values()))
+    task_.node = ""
+    assert counted_phase(job) == "Inqueue"
+
+
+@pytest.mark.parametrize(
+    "condition, shown",
+    [
+        ({"type": "Unschedulable", "status": "True", "transitionID": "now"}, "Unknown"),
+        ({"type": "Unschedulable", "status": "True", "transitionID": "before"}, "Running"),
+        ({"type": "Unschedulable", "status": "False", "transitionID": "now"}, "Running"),
+        ({"type": "Scheduled", "status": "True", "transitionID": "now"}, "Running"),
+    ],
+)
+def test_a_running_job_that_this_cycle_found_short_is_unknown(condition, shown):
+    job = job_with(_S.RUNNING, phase="Running")
+    job.conditions = [condition]
+    assert shown_phase(job, "now") == shown
+
+
+# -- reasons
+
+
+def test_the_reason_counts_statuses_and_tells_the_first_task():
+    job = job_with(_S.PENDING, _S.PENDING, _S.RUNNING, min_member=3)
+    job.fit_errors["j-t-1"] = FitErrors.for_all(FitError.of("Insufficient cpu"), 4)
+    assert fit_error_text(job) == (
+        "pod group is not ready, 1 Running, 2 Pending, 3 minAvailable; Pending: 2 Unschedulable. "
+        "Origin reason is j-t-1: 0/4 nodes are unavailable: 4 Insufficient cpu."
+    )
+
+
+def test_a_ready_job_says_so():
+    job = job_with(_S.RUNNING, _S.PENDING)
+    assert fit_error_text(job) == (
+        "pod group is ready, 1 Pending, 1 Running, 1 minAvailable; Pending: 1 Unschedulable"
+    )
+
+
+def test_a_job_with_nothing_to_wait_for_has_no_reason():
+    assert job_reason(job_with(_S.RUNNING, _S.SUCCEEDED)) == ""
+    assert job_reason(job_with(_S.BINDING)) == ""
+
+
+def test_a_plugins_error_is_the_reason():
+    job = job_with(_S.PENDING)
+    job.plugin_errors += ["first", "last"]
+    assert job_reason(job) == "last"
+
+
+def test_refusals_are_told_each_once():
+    job = job_with(_S.PENDING)
+    job.refusals += [Refusal("Q", "too much"), Refusal("Q", "too much"), Refusal("R", "no")]
+    assert job_reason(job).endswith(". too much; no")
+    waiting = job_with(_S.PENDING, phase="Pending")
+    assert job_reason(waiting) == "not let into its queue yet"
+    waiting.refusals.append(Refusal("Q", "the queue is full"))
+    assert job_reason(waiting) == "the queue is full"
+
+
+@pytest.mark.parametrize(
+    "last, expected",
+    [
+        (
+            Transaction(_S.ALLOCATED, "a", False),
+            (
+                "Schedulable",
+                "Pod ns/j-t-0 can possibly be assigned to a, once minAvailable is satisfied",
+                "",
+            ),
+        ),
+        (
+            Transaction(_S.PIPELINED, "a", False),
+            (
+                "Unschedulable",
+                "Pod ns/j-t-0 can possibly be assigned to a, once resource is released and "
+                "minAvailable is satisfied",
+                "",
+            ),
+        ),
+        (
+            Transaction(_S.PIPELINED, "a", True),
+            (
+                "Unschedulable",
+                "Pod ns/j-t-0 can possibly be assigned to a, once resource is released and "
+                "minAvailable is satisfied",
+                "a",
+            ),
+        ),
+        (None, ("Unschedulable", "0/1 nodes are unavailable: 1 full.", "")),
+        (Transaction(_S.RELEASING, "a", False), ("Releasing", "", "")),
+    ],
+    ids=["allocated", "promised", "promised by eviction", "pending", "other"],
+)
+def test_why_one_task_does_not_run(last, expected):
+    job = job_with(_S.PENDING)
+    one = next(iter(job.tasks.values()))
+    job.fit_errors[one.uid] = FitErrors.for_all(FitError.of("full"), 1)
+    one.last_transaction = last
+    assert scheduling_reason(one) == expected
+
+
+def test_a_task_that_nobody_asked_about_has_no_message():
+    one = next(iter(job_with(_S.PENDING).tasks.values()))
+    assert scheduling_reason(one) == ("Unschedulable", "", "")
+
+
+def test_what_was_tried_and_taken_back_shows_in_the_reason():
+    """One task of the gang finds a place, the other does not: nothing is bound."""
+    world = World().node("a", cpu=1).job("j", tasks=2)
+    decisions = world.run(policy([Gang], [Predicates]))
+    assert reasons(decisions)["j"] == (
+        "pod group is not ready, 2 Pending, 2 minAvailable; "
+        "Pending: 1 Schedulable, 1 Unschedulable. "
+        "Origin reason is j-t-1: 0/1 nodes are unavailable: 1 Insufficient cpu."
+    )
+
+
+# -- closing
+
+
+def test_a_closed_session_tells_jobs_tasks_and_promises():
+    world = World().node("a", cpu=2).node("b", cpu=1).job("run", on=["a"], phase="Running")
+    world.job("leaves", on=["b"], pod={"deleted": 1.0}, phase="Running").job("wait", tasks=2)
+    decisions = world.run(policy([Gang], [Predicates]))
+    assert phases(decisions) == {"run": "Running", "leaves": "Running", "wait": "Inqueue"}
+    assert promised(decisions) == {"wait-t-1": "b"}
+    assert decisions.binds == []
+    assert decisions.task_states["ns/wait-t-0"] == ("Allocated", "a")
+    assert decisions.task_states["ns/wait-t-1"] == ("Pipelined", "b")
+    waiting = next(state for state in decisions.jobs if state.job == "ns/wait")
+    assert (waiting.queue, waiting.ready, waiting.pending) == ("q", 1, 0)
+    assert decisions.as_json()["pipelined"] == [{"task": "ns/wait-t-1", "node": "b"}]
+
+
+def test_closing_tells_the_plugins_first():
+    seen = []
+
+    class Watcher(Plugin):
+        @hookimpl
+        def on_session_close(self):
+            seen.extend(job.phase for job in self.session.jobs.values())
+
+    world = World().node("a").job("j", on=["a"], phase="Inqueue")
+    session = world.session(policy([Gang, Watcher]))
+    close(session)
+    assert seen == ["Inqueue"]
+    assert session.jobs["ns/j"].phase == "Running"
+    assert session.jobs["ns/j"].conditions[0]["type"] == "Scheduled"
+
+
+def test_an_histogram_of_many_nodes_stays_small():
+    errors = FitErrors.for_all(FitError.of("full"), 10_000)
+    assert str(errors) == "0/10000 nodes are unavailable: 10000 full."
+    assert errors.verdicts.codes.nbytes + errors.verdicts.reasons.nbytes == 50_000
+    assert isinstance(errors.verdicts.codes, np.ndarray)

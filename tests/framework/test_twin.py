@@ -1,0 +1,63 @@
+"""The engine and its slow, obvious twin decide the same on random clusters."""
+
+import pytest
+
+from pumice.backends.memory import MemoryBackend
+from pumice.scheduler import Scheduler
+from pumice_builtin_actions.allocate import Allocate
+from pumice_builtin_actions.backfill import Backfill
+from pumice_builtin_plugins.binpack import Binpack
+from pumice_builtin_plugins.conformance import Conformance
+from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.nodeorder import NodeOrder
+from pumice_builtin_plugins.overcommit import Overcommit
+from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.priority import Priority
+from pumice_builtin_plugins.proportion import Proportion
+from tests.framework._build import NOW, policy
+from tests.framework._worlds import seeded_world
+from tests.twin.engine import Outcome, Twin
+
+POLICIES = {
+    "gangs": policy([Priority, Gang, Conformance], [Predicates, NodeOrder, Binpack]),
+    "shares": policy(
+        [Priority, Gang, Conformance],
+        [Overcommit, Drf, Predicates, Proportion, NodeOrder, Binpack],
+    ),
+    "no gang": policy([Priority], [Predicates, Binpack]),
+    "no enqueue": policy([Gang, Predicates, NodeOrder], actions=[Allocate, Backfill]),
+    "nobody": policy([]),
+}
+EACH = 40
+
+
+def engine(world, policy):
+    decisions = Scheduler(MemoryBackend(world.inventory, now=NOW), policy, verify=True).run_once()
+    return Outcome(
+        [(bind.task, bind.node) for bind in decisions.binds],
+        {promise.task: promise.node for promise in decisions.pipelined},
+        {state.job: state.phase for state in decisions.jobs},
+    )
+
+
+@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("name", POLICIES)
+def test_both_decide_the_same(name, block):
+    policy = POLICIES[name]
+    for seed in range(block * EACH, (block + 1) * EACH):
+        expected = Twin(seeded_world(seed).session(policy)).run()
+        actual = engine(seeded_world(seed), policy)
+        assert actual == expected, f"seed {seed}"
+
+
+def test_the_random_clusters_are_worth_it():
+    """They bind, promise, leave pending, and let whole jobs wait."""
+    seen = {"bind": 0, "promise": 0, "Pending": 0, "Inqueue": 0, "Running": 0, "Unknown": 0}
+    for seed in range(60):
+        outcome = Twin(seeded_world(seed).session(POLICIES["shares"])).run()
+        seen["bind"] += len(outcome.binds)
+        seen["promise"] += len(outcome.promises)
+        for phase in outcome.phases.values():
+            seen[phase] = seen.get(phase, 0) + 1
+    assert min(seen.values()) >= 5, seen

@@ -1,0 +1,467 @@
+"""Queues with capability, deserved amount and guarantee: flat, in a tree, and their devices."""
+
+import random
+
+import pytest
+
+from pumice import PERMIT, REJECT
+from pumice.errors import PolicyError
+from pumice.model.resources import Resource
+from pumice.verdicts import EvictionContext, EvictionKind
+from pumice_builtin_plugins._dra import DeviceBooks
+from pumice_builtin_plugins._minimums import QUEUE_GATE
+
+GPU = "example.com/gpu"
+CLASS = "deviceclass/gpu.example.com"
+
+
+def tree(world, **facts):
+    """root → a (a1, a2), b (b1)."""
+    parents = {"root": "", "a": "root", "b": "root", "a1": "a", "a2": "a", "b1": "b"}
+    for name, parent in parents.items():
+        world.queue(name, parent=parent, **facts.get(name, {}))
+
+
+def books(plugin):
+    """Everything that events change, to be compared before and after."""
+    return {
+        name: (
+            list(account.books.allocated),
+            account.share,
+            dict(account.reserved),
+            +account.devices._holders,
+            +account.devices._held,
+        )
+        for name, account in plugin._accounts.items()
+    }
+
+
+class TestFlat:
+    def test_deserved_lies_between_guarantee_and_real_capability(self, world):
+        world.node("n1", cpu=10, memory="10Gi")
+        world.queue("a", deserved={"cpu": 8}, limit={"cpu": 6}, guarantee={"memory": "2Gi"})
+        world.queue("b", guarantee={"cpu": 3})
+        world.job("x", {"cpu": 1}, queue="a")
+        books = world.open("capacity")._accounts["a"].books
+        assert (books.real_capability.cpu, books.real_capability.memory) == (6000, 10 << 30)
+        assert (books.deserved.cpu, books.deserved.memory) == (6000, 2 << 30)
+
+    def test_a_guarantee_elsewhere_lowers_the_real_capability(self, world):
+        world.node("n1", cpu=10)
+        world.queue("b", guarantee={"cpu": 7})
+        world.job("x", {"cpu": 1})
+        assert world.open("capacity")._accounts["default"].books.real_capability.cpu == 3000
+
+    def test_queues_without_jobs_have_no_account_and_no_opinion(self, world):
+        world.queue("a")
+        world.queue("b")
+        world.job("x", {"cpu": 1}, queue="a")
+        plugin = world.open("capacity")
+        queues = world.session.queues
+        assert plugin.queue_order(queues["a"], queues["b"]) == 0
+        assert plugin.get_queue_deserved_resources(queues["b"]) is None
+        assert not plugin.allocatable(queues["b"], world.task("x-0"))
+
+    def test_resources_that_nobody_asked_for_do_not_block(self, world):
+        world.node("n1", cpu=4)
+        world.queue("a", limit={"memory": "1Gi"})
+        world.job("r", {"cpu": 1, "memory": "4Gi", "on": "n1"}, queue="a")
+        world.job("x", {"cpu": 1}, queue="a")
+        plugin = world.open("capacity")
+        assert plugin.allocatable(world.session.queues["a"], world.task("x-0"))
+
+    def test_refusals_tell_the_queue_and_what_is_short(self, world):
+        world.node("n1", cpu=4)
+        world.queue("a", limit={"cpu": 1})
+        world.job("x", {"cpu": 2}, queue="a", phase="Pending", min_resources={"cpu": 2})
+        plugin, job = world.open("capacity"), world.job_of("x")
+        assert plugin.job_enqueueable(job) == REJECT
+        assert job.refusals[-1].message == "queue a resource quota insufficient: insufficient cpu"
+
+    def test_what_is_let_in_counts_for_the_next(self, world):
+        world.node("n1", cpu=4)
+        world.queue("a", limit={"cpu": 3})
+        for name in ("x", "y"):
+            world.job(name, {"cpu": 2}, queue="a", phase="Pending", min_resources={"cpu": 2})
+        plugin = world.open("capacity")
+        assert plugin.job_enqueueable(world.job_of("x")) == PERMIT
+        plugin.job_enqueued(world.job_of("x"))
+        assert plugin.job_enqueueable(world.job_of("y")) == REJECT
+
+    def test_messages_get_copies(self, world):
+        world.node("n1", cpu=4)
+        world.queue("a", deserved={"cpu": 2})
+        world.job("r", {"cpu": 1, "on": "n1"}, queue="a")
+        plugin, queue = world.open("capacity"), world.session.queues["a"]
+        plugin.get_queue_allocated_resources(queue).cpu = 0
+        plugin.get_queue_deserved_resources(queue).cpu = 0
+        assert plugin.get_queue_allocated_resources(queue).cpu == 1000
+        assert plugin.get_queue_deserved_resources(queue).cpu == 2000
+
+    def test_gang_preempt_leaves_everybody_to_the_other_plugins(self, world):
+        world.node("n1", cpu=4)
+        world.job("r", {"cpu": 1, "on": "n1"})
+        plugin = world.open("capacity")
+        context = EvictionContext(EvictionKind.GANG_PREEMPT, world.job_of("r"))
+        assert plugin.unified_evictable(context, world.tasks("r-0")) == world.tasks("r-0")
+
+
+class TestTree:
+    def test_what_is_not_set_is_inherited_and_the_root_is_unlimited(self, world):
+        world.node("n1", cpu=4, example_com_gpu=8)
+        tree(world, a={"limit": {"memory": "4Gi", GPU: 3}}, a1={"limit": {"cpu": 2}})
+        world.job("x", {"cpu": 1, "example_com_gpu": 1}, queue="a1")
+        accounts = world.open("capacity", hierarchy=True)._accounts
+        real = accounts["a1"].books.real_capability
+        assert (real.cpu, real.memory, real.get(GPU)) == (2000, 4 << 30, 3000)
+        assert accounts["b1"].books.real_capability.get(GPU) == float("inf")
+
+    def test_a_capability_of_the_root_leaves_what_it_does_not_name_unlimited(self, world):
+        world.node("n1", cpu=4, example_com_gpu=8)
+        tree(world, root={"limit": {"cpu": 3}})
+        world.job("x", {"cpu": 2, "example_com_gpu": 8}, {"cpu": 4}, queue="a1")
+        plugin, queue = world.open("capacity", hierarchy=True), world.session.queues["a1"]
+        assert plugin.allocatable(queue, world.task("x-0"))
+        assert not plugin.allocatable(queue, world.task("x-1"))
+
+    def test_guarantees_beyond_the_parent_leave_nothing_but_themselves(self, world):
+        tree(
+            world,
+            a={"limit": {"cpu": 6}},
+            a1={"guarantee": {"cpu": 4}},
+            a2={"guarantee": {"cpu": 4}},
+        )
+        accounts = world.open("capacity", hierarchy=True)._accounts
+        assert accounts["a1"].books.real_capability.cpu == 4000
+        assert accounts["root"].books.guarantee.cpu == 0
+
+    def test_ancestors_hold_what_their_leaves_hold(self, world):
+        world.node("n1", cpu=8)
+        tree(world)
+        world.job("x", {"cpu": 1, "on": "n1"}, queue="a1")
+        world.job("y", {"cpu": 2, "on": "n1"}, queue="a2", phase="Running")
+        world.job("z", {"cpu": 3}, queue="b1", min_resources={"cpu": 3})
+        accounts = world.open("capacity", hierarchy=True)._accounts
+        held = {name: account.books.held.cpu for name, account in accounts.items()}
+        assert held == {"root": 3000, "a": 3000, "b": 0, "a1": 1000, "a2": 2000, "b1": 0}
+        assert accounts["root"].books.inqueue.cpu == accounts["b"].books.inqueue.cpu == 3000
+
+    @pytest.mark.parametrize(
+        "queues, fault",
+        [
+            ({"a": ""}, "there is no queue 'root'"),
+            ({"root": "", "a": "lost"}, "queue a has the unknown parent 'lost'"),
+            ({"root": "", "a": "b", "b": "a"}, "queue a is below itself"),
+            ({"root": "", "a": "", "c": "a"}, "job ns/x is in queue a, which has queues below it"),
+        ],
+    )
+    def test_a_faulty_tree_starts_nothing(self, world, queues, fault):
+        world.node("n1")
+        for name, parent in queues.items():
+            world.queue(name, parent=parent, deserved={"cpu": 4})
+        world.job("x", {"cpu": 1}, queue="a", phase="Pending", min_resources={"cpu": 1})
+        plugin = world.open("capacity", hierarchy=True)
+        queue, task, job = world.session.queues["a"], world.task("x-0"), world.job_of("x")
+        assert not plugin.allocatable(queue, task)
+        assert not plugin.simulate_allocatable({}, queue, task)
+        assert not plugin.preemptive(queue, [task])
+        assert plugin.reclaimable(task, [task]) == []
+        assert plugin.job_enqueueable(job) == REJECT
+        assert {refusal.message for refusal in job.refusals} == {fault}
+        context = EvictionContext(EvictionKind.GANG_RECLAIM, job)
+        assert plugin.unified_evictable(context, [task]) == []
+        world.allocate("x-0", node="n1").discard()
+
+    def test_leaves_go_before_inner_queues(self, world):
+        tree(world)
+        plugin, queues = world.open("capacity", hierarchy=True), world.session.queues
+        assert plugin.queue_order(queues["a1"], queues["b"]) < 0
+        assert plugin.queue_order(queues["b"], queues["a1"]) > 0
+
+    def test_a_negative_level_counts_as_none(self, world):
+        tree(world)
+        assert world.open("capacity", hierarchy=True, ancestorReclaimLevel=-3)._levels == 0
+
+    def test_levels_mean_nothing_without_a_tree(self, world):
+        assert world.open("capacity", ancestorReclaimLevel=3)._levels == 0
+
+
+class TestUndo:
+    @pytest.mark.parametrize("hierarchy", [False, True])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_discard_restores_every_book(self, world, hierarchy, seed):
+        rng = random.Random(seed)
+        world.node("n1", cpu=100, example_com_gpu=100)
+        tree(world, a={"deserved": {"cpu": 7}}, a1={"deserved": {"cpu": 3, GPU: 1}})
+        note = {"annotations": {QUEUE_GATE: "true"}}
+        for number in range(12):
+            spec = {"cpu": rng.randint(1, 4), "example_com_gpu": rng.randint(0, 2)}
+            world.job(
+                f"j{number}",
+                {**spec, "on": "n1"} if number % 2 else {**spec, "facts": dict(note)},
+                queue=rng.choice(["a1", "a2", "b1"]),
+            )
+        plugin = world.open("capacity", hierarchy=hierarchy)
+        for number in range(0, 12, 2):
+            task = world.task(f"j{number}-0")
+            plugin.allocatable(world.session.queues[task.queue], task)
+        before = books(plugin)
+        statement = world.session.statement()
+        for number in rng.sample(range(12), 8):
+            task = world.task(f"j{number}-0")
+            if number % 2:
+                statement.evict(task, "test")
+            else:
+                assert statement.pipeline(task, 0) is None
+        assert books(plugin) != before
+        statement.discard()
+        assert books(plugin) == before
+
+    def test_reserved_room_becomes_real_and_is_reserved_again(self, world):
+        world.node("n1")
+        world.queue("a", limit={"cpu": 2})
+        world.job("x", {"cpu": 2, "facts": {"annotations": {QUEUE_GATE: "true"}}}, queue="a")
+        world.job("y", {"cpu": 1}, queue="a")
+        plugin, queue = world.open("capacity"), world.session.queues["a"]
+        x, y = world.tasks("x-0", "y-0")
+        assert plugin.allocatable(queue, y)
+        assert plugin.allocatable(queue, x)
+        assert not plugin.allocatable(queue, y)
+        assert plugin.allocatable(queue, x), "a reservation is not held against its own task"
+        statement = world.allocate("x-0", node="n1")
+        assert not plugin.allocatable(queue, y)
+        assert not plugin._accounts["a"].reserved
+        statement.discard()
+        assert not plugin.allocatable(queue, y)
+
+
+class TestSimulation:
+    def test_an_attempt_has_its_own_books(self, world):
+        world.node("n1", cpu=8)
+        tree(world, a={"limit": {"cpu": 2}})
+        world.job("v", {"cpu": 2, "on": "n1"}, queue="a1")
+        world.job("x", {"cpu": 1}, {"cpu": 2}, queue="a2")
+        plugin, queue = world.open("capacity", hierarchy=True), world.session.queues["a2"]
+        before, state, node = books(plugin), {}, world.session.nodes.handle(0)
+        victim, small, large = world.tasks("v-0", "x-0", "x-1")
+        assert not plugin.simulate_allocatable(state, queue, small)
+        world.session.ask.simulate_remove_task(state, small, victim, node)
+        assert plugin.simulate_allocatable(state, queue, large)
+        world.session.ask.simulate_add_task(state, small, victim, node)
+        assert not plugin.simulate_allocatable(state, queue, small)
+        assert books(plugin) == before
+        assert not plugin.simulate_allocatable({}, queue, small)
+
+
+class TestOracle:
+    """The integer comparisons agree with the resource type's."""
+
+    @pytest.mark.parametrize("seed", range(30))
+    def test_agreement(self, world, seed):
+        rng = random.Random(seed)
+
+        def some(most, *, scalars=True):
+            listed = {"cpu": rng.randint(0, most), "memory": rng.randint(0, most)}
+            if scalars and rng.random() < 0.6:
+                listed[GPU] = rng.randint(0, most)
+            return listed
+
+        world.node("n1", cpu=100, memory=100, example_com_gpu=100, pods=500)
+        for name in "ab":
+            world.queue(name, deserved=some(6), limit=some(8), guarantee=some(2))
+            for number in range(4):
+                request = {k.replace(GPU, "example_com_gpu"): v for k, v in some(3).items()}
+                place = {"on": "n1"} if number < 3 else {}
+                world.job(f"{name}{number}", {**request, **place}, queue=name)
+        plugin = world.open("capacity")
+        for name in "ab":
+            account, task = plugin._accounts[name], world.task(f"{name}3-0")
+            held, real = account.books.held, account.books.real_capability
+            future, deserved = held.plus(task.request), account.books.deserved
+            fits = future.less_equal_in(real, task.request)[0]
+            assert plugin.allocatable(account.books.queue, task) == fits
+            due = future.less_equal_partly_in_nonzero(deserved, task.request)[0]
+            assert plugin.preemptive(account.books.queue, [task]) == (fits and due)
+        reclaimer = world.task("a3-0")
+        candidates = world.tasks("b0-0", "b1-0", "b2-0")
+        order = world.session.order.sorted_victims(candidates, reclaimer, world.session.queues)
+        expected = self.slow(plugin._accounts["b"].books, reclaimer, order)
+        assert plugin.reclaimable(reclaimer, candidates) == expected
+
+    @staticmethod
+    def slow(books, reclaimer, candidates):
+        left, victims = books.held.clone(), []
+        for task in candidates:
+            wanted = set(task.request.names()) & set(reclaimer.request.names()) - {"pods"}
+            if not wanted or not books.guarantee.less_equal(left.minus(task.request)):
+                continue
+            immediate = not set(task.request.names()) & set(books.deserved.names())
+            if immediate or left.greater_partly_relevant(books.deserved, task.request):
+                left.sub(task.request)
+                victims.append(task)
+        return victims
+
+
+def claim(*requests):
+    return {"spec": {"devices": {"requests": list(requests)}}}
+
+
+def exactly(count=1, device="gpu.example.com", **more):
+    return {"name": "r", "exactly": {"deviceClassName": device, "count": count, **more}}
+
+
+class TestDevices:
+    @pytest.fixture
+    def devices(self, world):
+        world.node("n1", cpu=100)
+        claims = world.inventory.others.setdefault("ResourceClaim", {})
+
+        def prepare(limits, pods, **options):
+            world.queue("a", device_limits={"capability": limits})
+            for number, listed in enumerate(pods):
+                references = []
+                for index, content in enumerate(listed):
+                    name = content if isinstance(content, str) else f"claim-{number}-{index}"
+                    if not isinstance(content, str):
+                        claims[f"ns/{name}"] = content
+                    references.append({"name": f"c{index}", "resourceClaimName": name})
+                world.job(
+                    f"j{number}", {"cpu": 1, "facts": {"resource_claims": references}}, queue="a"
+                )
+            plugin = world.open("capacity", **options)
+            queue = world.session.queues["a"]
+            return [
+                plugin.allocatable(queue, world.task(f"j{number}-0")) for number in range(len(pods))
+            ]
+
+        return prepare
+
+    def test_requests_of_a_claim_add_up(self, devices):
+        assert devices(
+            {CLASS: 2}, [[claim(exactly(), exactly())], [claim(exactly(2), exactly())]]
+        ) == [
+            True,
+            False,
+        ]
+
+    def test_the_older_form_and_alternatives_are_read(self, devices):
+        older = claim({"name": "r", "deviceClassName": "gpu.example.com", "count": 3})
+        first = {"name": "r", "firstAvailable": [exactly(3)["exactly"], exactly(1)["exactly"]]}
+        assert devices({CLASS: 2}, [[older], [claim(first)]]) == [False, False]
+
+    def test_a_class_without_a_limit_is_free(self, devices):
+        assert devices({CLASS: 1}, [[claim(exactly(9, "nic.example.com"))]]) == [True]
+
+    def test_a_limit_of_zero_is_a_limit(self, devices):
+        assert devices({CLASS: 0}, [[claim(exactly())]]) == [False]
+
+    def test_switched_off_nothing_counts(self, devices):
+        off = {"capacity.DynamicResourceAllocationEnable": False}
+        assert devices({CLASS: 0}, [[claim(exactly())]], **off) == [True]
+
+    @pytest.mark.parametrize(
+        "limits, capacity, allowed",
+        [
+            ({"memory." + CLASS: "10Gi"}, {"memory": "10Gi"}, True),
+            ({"memory." + CLASS: "10Gi"}, {"memory": "11Gi"}, False),
+            ({CLASS: 8}, {"memory": "1Gi"}, False),
+            ({CLASS: 8, "memory." + CLASS: "10Gi"}, {"cores": "1"}, False),
+            ({"deviceclass/nic": 1}, {"memory": "1Gi"}, True),
+        ],
+    )
+    def test_capacities(self, devices, limits, capacity, allowed):
+        on = {"capacity.DRAConsumableCapacityEnable": True}
+        asked = [[claim(exactly(capacity={"requests": capacity}))]]
+        assert devices(limits, asked, **on) == [allowed]
+
+    def test_capacities_are_taken_of_every_device(self, devices):
+        on = {"capacity.DRAConsumableCapacityEnable": True}
+        asked = [[claim(exactly(2, capacity={"requests": {"memory": "6Gi"}}))]]
+        assert devices({CLASS: 9, "memory." + CLASS: "10Gi"}, asked, **on) == [False]
+
+    def test_capacities_are_off_by_default(self, devices):
+        asked = [[claim(exactly(capacity={"requests": {"memory": "6Gi"}}))]]
+        assert devices({CLASS: 1}, asked) == [True]
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            {},
+            {"spec": None},
+            {"spec": {"devices": "all"}},
+            claim("one"),
+            claim(exactly("many")),
+            claim({"exactly": {"count": 1}}),
+        ],
+    )
+    def test_a_claim_that_cannot_be_read_counts_as_nothing(self, devices, broken):
+        assert devices({CLASS: 0}, [[broken], ["unknown"]]) == [True, True]
+
+    def test_a_claim_still_to_be_made_from_a_template_counts(self, world):
+        world.node("n1", cpu=9)
+        template = {"spec": claim(exactly(2))}
+        world.inventory.others["ResourceClaimTemplate"] = {"ns/t": template}
+        world.queue("a", device_limits={"capability": {CLASS: 3}})
+        pod = {
+            "cpu": 1,
+            "facts": {"resource_claims": [{"name": "c", "resourceClaimTemplateName": "t"}]},
+        }
+        world.job("x", pod, pod, queue="a", min_member=0)
+        plugin, queue = world.open("capacity"), world.session.queues["a"]
+        assert plugin.allocatable(queue, world.task("x-0"))
+        world.allocate("x-0", node="n1")
+        assert not plugin.allocatable(queue, world.task("x-1"))
+
+    def test_the_minimum_of_a_job_is_counted_by_roles(self, world):
+        world.inventory.others["ResourceClaim"] = {
+            f"ns/c{i}": claim(exactly(i + 1)) for i in range(3)
+        }
+        world.queue("a", device_limits={"capability": {CLASS: 3}})
+        pods = [
+            {
+                "facts": {
+                    "annotations": {"volcano.sh/task-spec": role},
+                    "resource_claims": [{"name": "c", "resourceClaimName": f"c{i}"}],
+                }
+            }
+            for i, role in enumerate(["head", "work", "work"])
+        ]
+        facts = {"queue": "a", "phase": "Pending", "min_resources": {}}
+        world.job("x", *pods, min_member=2, min_task_member={"head": 1, "work": 1}, **facts)
+        world.job("y", *pods, min_member=3, **facts)
+        plugin = world.open("capacity")
+        assert plugin.job_enqueueable(world.job_of("x")) == PERMIT
+        assert plugin.job_enqueueable(world.job_of("y")) == REJECT
+        assert CLASS in world.job_of("y").refusals[-1].message
+
+    def test_a_shared_claim_is_held_until_its_last_task_goes(self):
+        books, claims, other = DeviceBooks({CLASS: 2000}), {"ns/c": {CLASS: 2000}}, {CLASS: 1000}
+        books.add(claims)
+        books.add(claims)
+        books.take(claims)
+        assert books.lacks(claims) == []
+        assert books.lacks({"ns/d": other}) == [CLASS]
+        books.take(claims)
+        assert books.lacks({"ns/d": other}) == []
+
+    def test_a_promise_that_is_kept_does_not_count_twice(self):
+        books, claims = DeviceBooks({CLASS: 3000}), {"ns/c": {CLASS: 2000}}
+        books.promise(claims)
+        books.add(claims)
+        assert books.lacks({"ns/d": {CLASS: 1000}}, promised=True) == []
+        assert books.lacks({"ns/d": {CLASS: 2000}}, promised=True) == [CLASS]
+
+
+def test_unknown_options_are_refused(world):
+    with pytest.raises(PolicyError, match="ancestorReclaimLevel"):
+        world.open("capacity", ancestorReclaimLevels=1)
+
+
+def test_resources_of_queues_only_need_no_node(world):
+    """A queue may deserve what no node has."""
+    world.queue("a", deserved={"example.com/tpu": 1})
+    world.job("x", {"cpu": 1}, queue="a")
+    plugin = world.open("capacity")
+    assert plugin.get_queue_deserved_resources(world.session.queues["a"]) == Resource(
+        0, 0, {"example.com/tpu": 1000}
+    )

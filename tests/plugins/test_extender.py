@@ -1,0 +1,427 @@
+"""An HTTP service answers for a plugin: what it is asked, and what its failures count as."""
+
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pumice import PERMIT, REJECT
+from pumice.errors import PluginError, PolicyError
+from pumice.model.facts import Container
+from pumice.model.resources import Resource
+from pumice.verdicts import Code
+from pumice_builtin_plugins import _extender_http
+from pumice_builtin_plugins._extender_http import ExtenderClient, ExtenderError
+
+VERBS = [
+    "onSessionOpen", "onSessionClose", "predicate", "prioritize", "preemptable", "reclaimable",
+    "queueOverused", "jobEnqueueable", "jobEnqueued", "jobReady", "allocateFunc", "deallocateFunc",
+]  # fmt: skip
+
+
+class Service:
+    """A server on the loopback interface; ``answers`` maps a path to a reply or a function."""
+
+    def __init__(self):
+        service = self
+        self.asked = []
+        self.answers = {}
+        self.connections = set()
+        self.released = threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 5
+
+            def do_POST(self):
+                length = int(self.headers["Content-Length"])
+                body = json.loads(self.rfile.read(length))
+                verb = self.path.removeprefix("/api/")
+                service.asked.append((verb, body))
+                service.connections.add(self.client_address)
+                answer = service.answers.get(verb, {})
+                if callable(answer):
+                    answer(self)
+                    return
+                status, text = answer if isinstance(answer, tuple) else (200, json.dumps(answer))
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+        self.prefix = f"http://127.0.0.1:{self.server.server_address[1]}/api/"
+
+    def bodies(self, verb):
+        return [body for name, body in self.asked if name == verb]
+
+    def close(self):
+        self.released.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join(5)
+
+
+@pytest.fixture
+def service():
+    running = Service()
+    yield running
+    running.close()
+
+
+def options(prefix, *verbs, **more):
+    named = {f"extender.{verb}Verb": verb for verb in verbs}
+    return {"extender.urlPrefix": prefix, **named, **{f"extender.{k}": v for k, v in more.items()}}
+
+
+@pytest.fixture
+def opened(world, service):
+    """Open a session in which the service is asked these things."""
+
+    def build(*verbs, **more):
+        if not world.inventory.nodes:
+            world.node("n1")
+            world.node("n2")
+            world.job("j", {"cpu": 1}, {"cpu": 1})
+            world.job("r", {"cpu": 1, "on": "n1"}, {"cpu": 1, "on": "n1"})
+        more.setdefault("httpTimeout", "5s")
+        return world.open("extender", **options(service.prefix, *verbs, **more))
+
+    return build
+
+
+def free_port():
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def failing(opened, service):
+    """As ``opened``, with a service that answers everything with status 500."""
+
+    def build(*verbs, ignorable=False):
+        service.answers = dict.fromkeys(verbs, (500, "{}"))
+        return opened(*verbs, ignorable=ignorable)
+
+    return build
+
+
+# -- what is asked and answered
+
+
+def test_nothing_is_asked_that_has_no_path(world, opened, service):
+    plugin = opened()
+    task, job, queue = world.task("j-0"), world.job_of("j"), world.session.queues["default"]
+    node, view = world.session.nodes.handle(0), world.session.nodes.view()
+    answers = [
+        plugin.predicate(task, node, job), plugin.batch_node_order(task, view),
+        plugin.preemptable(task, []), plugin.reclaimable(task, []), plugin.overused(queue),
+        plugin.job_ready(job), plugin.job_enqueueable(job), plugin.job_enqueued(job),
+        plugin.on_allocate(task), plugin.on_deallocate(task), plugin.on_session_close(),
+    ]  # fmt: skip
+    assert answers == [None] * 11
+    assert service.asked == []
+
+
+def test_a_predicate_is_asked_about_the_task_and_the_node(world, opened, service):
+    opened("predicate")
+    assert world.session.questions.predicate(world.task("j-0"), 0) is None
+    (body,) = service.bodies("predicate")
+    task, node = body["task"], body["node"]
+    assert (task["UID"], task["Job"], task["Namespace"], task["Status"]) == ("j-0", "ns/j", "ns", 1)
+    assert task["Resreq"] == {"MilliCPU": 1000, "Memory": 0, "ScalarResources": {"pods": 1}}
+    assert node["Name"] == "n1"
+    assert node["Idle"]["MilliCPU"] == 2000
+    assert {name: held["Status"] for name, held in node["Tasks"].items()} == {
+        "ns/r-0": 1 << 5,
+        "ns/r-1": 1 << 5,
+    }
+
+
+@pytest.mark.parametrize(
+    "answer, code",
+    [
+        ({}, None),
+        ({"status": "", "code": 0}, None),
+        ({"status": "full", "code": 2}, Code.UNSCHEDULABLE),
+        ({"status": "wrong kind", "code": 3}, Code.UNRESOLVABLE),
+        ({"status": "broken", "code": 0}, Code.ERROR),
+        ({"status": "broken"}, Code.ERROR),
+        ({"code": 2}, Code.UNSCHEDULABLE),
+        ({"status": "odd", "code": 77}, Code.ERROR),
+        ({"status": "odd", "code": "2"}, Code.ERROR),
+        ({"status": "odd", "code": [2]}, Code.ERROR),
+    ],
+)
+def test_what_the_answer_of_a_predicate_means(world, opened, service, answer, code):
+    service.answers["predicate"] = answer
+    opened("predicate")
+    error = world.session.questions.predicate(world.task("j-0"), 0)
+    assert (error and error.code) == code
+
+
+def test_scores_are_taken_by_name_and_missing_ones_are_0(world, opened, service):
+    service.answers["prioritize"] = {"nodeScore": {"n2": 7.5, "n9": 100}}
+    opened("prioritize")
+    assert world.session.questions.scores(world.task("j-0")).tolist() == [0, 7.5]
+    (body,) = service.bodies("prioritize")
+    assert [node["Name"] for node in body["nodes"]] == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("point", ["preemptable", "reclaimable"])
+@pytest.mark.parametrize(
+    "answer, expected",
+    [
+        ({"status": 1, "victims": [{"UID": "r-1"}, {"UID": "r-9"}]}, ["r-1"]),
+        ({"status": -1, "victims": ["r-1", ["r-0"], 7, "r-0"]}, ["r-1", "r-0"]),
+        ({"status": 1, "victims": None}, []),
+        ({"status": 0, "victims": [{"UID": "r-1"}]}, None),
+        ({}, None),
+    ],
+)
+def test_victims_are_named_by_uid(world, opened, service, point, answer, expected):
+    service.answers[point] = answer
+    plugin = opened(point)
+    found = getattr(plugin, point)(world.task("j-0"), world.tasks("r-0", "r-1"))
+    assert (found and [task.name for task in found]) == expected
+    (body,) = service.bodies(point)
+    assert body["evictor"]["UID"] == "j-0"
+    assert [task["UID"] for task in body["evictees"]] == ["r-0", "r-1"]
+
+
+def test_questions_about_jobs_and_queues(world, opened, service):
+    service.answers = {
+        "queueOverused": {"overused": True},
+        "jobEnqueueable": {"status": -1},
+        "jobReady": {"status": False},
+    }
+    plugin = opened("queueOverused", "jobEnqueueable", "jobEnqueued", "jobReady")
+    job, queue = world.job_of("j"), world.session.queues["default"]
+    assert plugin.overused(queue) is True
+    assert plugin.job_enqueueable(job) == REJECT
+    assert plugin.job_ready(job) is False
+    plugin.job_enqueued(job)
+    assert service.bodies("queueOverused")[0]["queue"]["Name"] == "default"
+    told = service.bodies("jobEnqueued")[0]["job"]
+    assert (told["UID"], told["MinAvailable"], sorted(told["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
+
+
+def test_it_hears_of_the_cycle_and_of_placements(world, opened, service):
+    plugin = opened("onSessionOpen", "onSessionClose", "allocateFunc", "deallocateFunc")
+    world.allocate("j-0", node="n1").discard()
+    plugin.on_session_close()
+    assert [verb for verb, _ in service.asked] == [
+        "onSessionOpen", "allocateFunc", "deallocateFunc", "onSessionClose",
+    ]  # fmt: skip
+    everything = service.asked[0][1]
+    assert sorted(everything["jobs"]) == ["ns/j", "ns/r"]
+    assert sorted(everything["nodes"]) == ["n1", "n2"]
+    assert sorted(everything["queues"]) == ["default"]
+    placed = service.bodies("allocateFunc")[0]["task"]
+    assert (placed["NodeName"], placed["Status"]) == ("n1", 1 << 1)
+
+
+def test_an_objection_to_a_placement_undoes_it(world, opened, service):
+    service.answers["allocateFunc"] = {"errorMessage": "not there"}
+    opened("allocateFunc")
+    statement = world.session.statement()
+    assert statement.allocate(world.task("j-0"), 0) == "not there"
+    assert world.task("j-0").node == ""
+
+
+def test_only_tasks_with_a_managed_resource_concern_it(world, opened, service):
+    service.answers["predicate"] = {"status": "no", "code": 2}
+    opened()
+    amounts = Resource.from_list({"example.com/fpga": 1})
+    pod = {"facts": {"containers": (Container("c", Resource(), amounts),)}}
+    world.job("k", pod)
+    named = [{"name": "example.com/fpga"}, "example.com/other"]
+    plugin = opened(*VERBS[2:6], *VERBS[10:], managedResources=named)
+    node, view, plain = world.session.nodes.handle(0), world.session.nodes.view(), world.task("j-0")
+    assert plugin.predicate(plain, node, None) is None
+    assert plugin.batch_node_order(plain, view) is None
+    assert plugin.preemptable(plain, []) is None
+    assert plugin.on_allocate(plain) is None
+    assert service.asked == []
+    assert plugin.predicate(world.task("k-0"), node, None).code is Code.UNSCHEDULABLE
+
+
+# -- failures
+
+
+@pytest.mark.parametrize("ignorable", [False, True])
+def test_what_failures_count_as(world, failing, ignorable):
+    plugin = failing(*VERBS[2:], ignorable=ignorable)
+    task, job, queue = world.task("j-0"), world.job_of("j"), world.session.queues["default"]
+    node, view = world.session.nodes.handle(0), world.session.nodes.view()
+    error = plugin.predicate(task, node, job)
+    assert error is None if ignorable else error.code is Code.ERROR
+    assert plugin.preemptable(task, world.tasks("r-0")) == []
+    assert plugin.reclaimable(task, world.tasks("r-0")) == []
+    assert plugin.overused(queue) is not ignorable
+    assert plugin.job_ready(job) is not ignorable
+    assert plugin.job_enqueueable(job) == (PERMIT if ignorable else REJECT)
+    plugin.job_enqueued(job)
+    plugin.on_deallocate(task)
+    objection = plugin.on_allocate(task)
+    assert objection is None if ignorable else "status 500" in objection
+    if ignorable:
+        assert plugin.batch_node_order(task, view) is None
+    else:
+        with pytest.raises(ExtenderError, match=r"no scores for ns/j-0: .*status 500"):
+            plugin.batch_node_order(task, view)
+
+
+def test_scores_that_fail_cost_the_job_its_turn(world, failing):
+    failing("prioritize")
+    with pytest.raises(PluginError, match=r"plugin extender .* failed in node_order"):
+        world.session.questions.scores(world.task("j-0"))
+
+
+@pytest.mark.parametrize(
+    "answer", [{"errorMessage": "no"}, {"nodeScore": [1, 2]}, {"nodeScore": {"n1": "high"}}]
+)
+def test_scores_that_cannot_be_used_are_a_failure(world, opened, service, answer):
+    service.answers["prioritize"] = answer
+    plugin = opened("prioritize")
+    with pytest.raises(ExtenderError, match="no scores for ns/j-0"):
+        plugin.batch_node_order(world.task("j-0"), world.session.nodes.view())
+    plugin = opened("prioritize", ignorable=True)
+    assert plugin.batch_node_order(world.task("j-0"), world.session.nodes.view()) is None
+
+
+@pytest.mark.parametrize("ignorable, asked", [(False, 0), (True, 1)])
+def test_a_failure_at_the_beginning_switches_it_off_for_the_cycle(
+    world, opened, service, ignorable, asked
+):
+    service.answers["onSessionOpen"] = (503, "")
+    plugin = opened("onSessionOpen", "predicate", ignorable=ignorable)
+    assert plugin.predicate(world.task("j-0"), world.session.nodes.handle(0), None) is None
+    assert len(service.bodies("predicate")) == asked
+
+
+# -- the connection
+
+
+def ask(prefix, verb="x", timeout=5.0):
+    client = ExtenderClient(prefix, timeout)
+    try:
+        return client.post(verb, {})
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        ((404, "{}"), "answered with status 404"),
+        ((200, "[]"), "answered with list, not an object"),
+        ((200, "{"), "no JSON"),
+        ((302, "{}"), "answered with status 302"),
+    ],
+)
+def test_answers_that_are_none(service, answer, message):
+    service.answers["x"] = answer
+    with pytest.raises(ExtenderError, match=message) as caught:
+        ask(service.prefix)
+    assert str(caught.value).startswith(f"{service.prefix}x")
+
+
+def test_an_empty_answer_says_nothing(service):
+    service.answers["x"] = (200, "")
+    assert ask(service.prefix) == {}
+
+
+def test_nobody_listens():
+    with pytest.raises(ExtenderError, match="refused"):
+        ask(f"http://127.0.0.1:{free_port()}")
+
+
+def slow(service, *parts, pause=0.1):
+    """A reply in pieces that never ends by itself."""
+
+    def reply(handler):
+        for part in parts:
+            handler.wfile.write(part)
+            handler.wfile.flush()
+        while not service.released.wait(pause):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+
+    return reply
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(), (HEAD, b"X-Long: "), (HEAD, b"Content-Length: 100000\r\n\r\n", b"{")],
+    ids=["silence", "headers", "body"],
+)
+def test_the_time_limit_holds_however_slowly_the_answer_comes(service, parts):
+    service.answers["x"] = slow(service, *parts)
+    start = time.monotonic()
+    with pytest.raises(ExtenderError, match=r"gave no answer within 0\.3s"):
+        ask(service.prefix, timeout=0.3)
+    assert time.monotonic() - start < 3
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(service, monkeypatch):
+    monkeypatch.setattr(_extender_http, "MOST_BYTES", 1000)
+    service.answers["x"] = (200, json.dumps({"a": "b" * 2000}))
+    with pytest.raises(ExtenderError, match="more than 1000 bytes"):
+        ask(service.prefix)
+    service.answers["x"] = (200, json.dumps({"a": "b" * 900}))
+    assert ask(service.prefix)["a"] == "b" * 900
+
+
+def test_one_connection_serves_many_questions_and_is_made_anew_when_it_was_closed(service):
+    client = ExtenderClient(service.prefix, 5.0)
+    for _ in range(3):
+        client.post("x", {})
+    assert len(service.connections) == 1
+    client._connection.sock.shutdown(socket.SHUT_RDWR)
+    client.post("x", {})
+    client.close()
+    assert len(service.connections) == 2
+
+
+def test_a_server_that_closes_after_every_answer(service):
+    def reply(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+        handler.close_connection = True
+
+    service.answers["x"] = reply
+    client = ExtenderClient(service.prefix, 5.0)
+    assert [client.post("x", {}) for _ in range(2)] == [{}, {}]
+    assert client._connection is None
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"extender.predicateVerb": "p"}, "extender.urlPrefix should be a URL like"),
+        ({"extender.urlPrefix": "ftp://x"}, "extender.urlPrefix should be a URL like"),
+        ({"extender.urlPrefix": "http://x:port"}, "extender.urlPrefix"),
+        ({"extender.httpTimeout": "0s"}, "greater than 0"),
+        ({"extender.httpTimeout": "soon"}, "a duration"),
+        ({"extender.predicatesVerb": "p"}, "did you mean 'extender.predicateVerb'"),
+        ({"extender.managedResources": "gpu"}, "managedResources"),
+    ],
+)
+def test_options_that_cannot_be(world, given, message):
+    with pytest.raises(PolicyError, match="1 problem") as caught:
+        world.open("extender", **given)
+    assert message in str(caught.value)

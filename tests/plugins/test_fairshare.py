@@ -1,0 +1,521 @@
+"""Fair shares of queues: what they are, who goes first, and what a queue may hold."""
+
+import math
+
+import pytest
+
+from pumice.config import policy_from_dict
+from pumice.errors import PolicyError
+from pumice.model.facts import Queue
+from pumice.model.gpu_request import GPU
+from pumice.model.resources import Resource
+from pumice_builtin_plugins._fair_amounts import NAMES
+from pumice_builtin_plugins._fair_queues import terms_of
+from tests.plugins._fair import INF, FairWorld, ask, bound
+
+
+@pytest.fixture
+def world():
+    return FairWorld()
+
+
+def held(world, queue):
+    """GPUs that a queue holds, in whole ones."""
+    return world.session.ask.get_queue_allocated_resources(world.queue_of(queue)).get(GPU) / 1000
+
+
+class TestTerms:
+    def test_a_kai_queue_has_its_quota_limit_and_weight(self):
+        queue = Queue(
+            "q",
+            family="kai",
+            deserved=bound(2, 500, 10),
+            limit=bound(INF, 1000, 20),
+            over_quota_weight=Resource(1, 2, {GPU: 3}),
+        )
+        assert terms_of(queue) == ((500, 10, 2000), (1000, 20, INF), (1, 2, 3))
+
+    def test_a_kai_queue_that_says_nothing_may_have_nothing(self):
+        assert terms_of(Queue("q", family="kai")) == ((0, 0, 0), (0, 0, 0), (0, 0, 0))
+
+    def test_a_volcano_queue_shares_by_its_weight_without_limit(self):
+        assert terms_of(Queue("q", weight=3)) == ((0, 0, 0), (INF, INF, INF), (3, 3, 3))
+
+    def test_a_volcano_queue_deserves_the_larger_of_deserved_and_guarantee(self):
+        queue = Queue(
+            "q",
+            deserved=Resource(1000, 5, {GPU: 1000}),
+            guarantee=Resource(500, 9, {}),
+            limit=Resource(4000, INF, {}),
+        )
+        assert terms_of(queue)[:2] == ((1000, 9, 1000), (4000, INF, INF))
+
+    def test_what_is_below_a_unit_of_a_bound_can_never_be_used(self):
+        assert terms_of(Queue("q", family="kai", deserved=bound(0.3333))).deserved[2] == 333
+
+
+class TestShares:
+    def test_quotas_come_first_and_the_rest_goes_by_weight(self, world):
+        world.node(gpu=8)
+        world.queue("a", 2, weight=1)
+        world.queue("b", 0, weight=3)
+        world.job("ja", "a", *[ask()] * 8)
+        world.job("jb", "b", *[ask()] * 8)
+        world.open("fairshare")
+        # 6 GPUs beyond the quota: 1.5 and 4.5, and the older queue gets the unit that is left
+        assert world.shares("a", "b") == [4, 4]
+
+    def test_a_queue_that_asks_for_nothing_has_no_share(self, world):
+        world.node(gpu=8)
+        world.queue("a", 4)
+        world.queue("b", 4)
+        world.job("jb", "b", *[ask()] * 8)
+        world.open("fairshare")
+        assert world.shares("a", "b") == [0, 8]
+
+    def test_a_department_divides_its_share_among_its_queues(self, world):
+        world.node(gpu=8)
+        world.queue("d1", 4, weight=0)
+        world.queue("d2", 4, weight=0)
+        world.queue("a", 99, parent="d1")
+        world.queue("b", 0, parent="d1")
+        world.queue("c", 1, parent="d2")
+        for queue in "abc":
+            world.job(f"j{queue}", queue, *[ask()] * 3)
+        world.open("fairshare")
+        assert world.shares("d1", "d2", "a", "b", "c") == [4, 3, 3, 1, 3]
+
+    def test_a_waiting_gpu_memory_request_weighs_one_gpu_per_100_mib(self, world):
+        world.node(gpu=8, gpu_memory=16_000)
+        world.queue("a")
+        world.job("j", "a", ask(gpu_memory=400))
+        world.open("fairshare")
+        assert world.shares("a") == [4]
+
+    def test_a_placed_gpu_memory_request_weighs_what_it_takes_of_its_node(self, world):
+        world.node(gpu=8, gpu_memory=16_000)
+        world.queue("a")
+        world.job("j", "a", ask(gpu_memory=4000, on="n"))
+        world.open("fairshare")
+        assert held(world, "a") == 0.25
+
+    def test_mig_instances_weigh_their_slices(self, world):
+        world.node(gpu=8)
+        world.queue("a")
+        mig = {"nvidia.com/mig-2g.10gb": 1000}
+        world.job("j", "a", ask(gpu=0, scalars=mig, on="n"))
+        world.open("fairshare")
+        assert held(world, "a") == 2
+
+    def test_gated_and_leaving_pods_ask_for_nothing(self, world):
+        world.node(gpu=8)
+        world.queue("a")
+        world.job("j", "a", ask(gates=("wait",)), ask(on="n", deleted=1.0), ask())
+        world.open("fairshare")
+        assert world.shares("a") == [1]
+        assert held(world, "a") == 0
+
+    def test_volcano_queues_share_by_weight(self, world):
+        world.node(gpu=0)
+        world.inventory.queues["a"] = Queue("a", weight=1)
+        world.inventory.queues["b"] = Queue("b", weight=3)
+        for name in "ab":
+            world.job(f"j{name}", name, *[ask(0, cpu=10_000)] * 4)
+        world.open("fairshare")
+        told = [world.session.ask.get_queue_fair_share(world.queue_of(q)).cpu for q in "ab"]
+        assert told == [8_000, 24_000]
+
+
+class TestTotal:
+    def total(self, world):
+        world.queue("a", INF)
+        world.job("j", "a", *[ask()] * 99)
+        world.open("fairshare")
+        return world.shares("a")[0]
+
+    @pytest.mark.parametrize(
+        "facts",
+        [
+            {"unschedulable": True},
+            {"conditions": {"Ready": "Unknown"}},
+            {"conditions": {"Ready": "True", "DiskPressure": "True"}},
+        ],
+    )
+    def test_a_node_that_takes_no_pods_is_not_divided(self, world, facts):
+        world.node("n", gpu=4)
+        world.node("out", gpu=8, **facts)
+        assert self.total(world) == 4
+
+    def test_a_ready_node_counts(self, world):
+        world.node("n", gpu=4, conditions={"Ready": "True", "DiskPressure": "False"})
+        assert self.total(world) == 4
+
+    def test_pods_of_other_schedulers_are_taken_off(self, world):
+        world.node(gpu=8)
+        world.job("foreign", "nowhere", ask(2, on="n", scheduler_name="default-scheduler"))
+        world.job("utility", "nowhere", ask(2, on="n", scheduler_name="default-scheduler"))
+        world.inventory.pods["utility-0"].labels = {"app": "kai-resource-reservation"}
+        world.job("ours", "nowhere", ask(1, on="n", scheduler_name="kai-scheduler"))
+        assert self.total(world) == 6
+
+    def test_a_pod_group_does_not_make_a_foreign_pod_ours(self, world):
+        world.node(gpu=8)
+        world.queue("b")
+        world.job("foreign", "b", ask(2, on="n", scheduler_name="default-scheduler"))
+        assert self.total(world) == 6
+
+    def test_volcano_jobs_are_ours_whatever_their_pods_say(self, world):
+        world.node(gpu=8)
+        world.inventory.queues["v"] = Queue("v")
+        world.job("v1", "v", ask(2, on="n", scheduler_name="default-scheduler"), family="volcano")
+        assert self.total(world) == 8
+
+    def test_only_gpu_workers_count_where_nodes_are_restricted(self, world):
+        world.node("n", gpu=8)
+        world.node("w", gpu=4)
+        world.inventory.nodes["w"].labels = {"node-role.kubernetes.io/gpu-worker": ""}
+        world.inventory.extra["scheduler_params"] = {"restrictSchedulingNodes": True}
+        assert self.total(world) == 4
+
+
+class TestEvents:
+    def test_books_follow_every_step_and_its_undo(self, world):
+        world.node(gpu=8, gpu_memory=1000)
+        world.queue("d")
+        world.queue("a", parent="d")
+        world.job("j", "a", ask(2), ask(gpu_memory=300), ask(on="n"), min_member=1)
+        plugin = world.open("fairshare")
+        before = {name: list(queue.allocated) for name, queue in plugin._queues.items()}
+        with world.session.statement() as statement:
+            statement.evict(world.task("j-2"), "test")
+            assert held(world, "d") == 0
+            statement.allocate(world.task("j-0"), 0)
+            assert (held(world, "a"), held(world, "d")) == (2, 2)
+            statement.pipeline(world.task("j-1"), 0, groups=("g",))
+            assert held(world, "a") == 2.3
+        assert {name: queue.allocated for name, queue in plugin._queues.items()} == before
+
+    def test_only_jobs_that_cannot_be_preempted_count_as_such(self, world):
+        world.node(gpu=8)
+        world.queue("a")
+        world.job("firm", "a", ask(on="n"), ask(), preemptibility="non-preemptible", min_member=1)
+        world.job("soft", "a", ask(on="n"))
+        plugin = world.open("fairshare")
+        assert plugin._queues["a"].non_preemptible[2] == 1000
+        with world.session.statement() as statement:
+            statement.allocate(world.task("firm-1"), 0)
+            assert plugin._queues["a"].non_preemptible[2] == 2000
+        assert plugin._queues["a"].non_preemptible[2] == 1000
+
+
+class TestQueueOrder:
+    def two(self, world, left, right, **jobs):
+        """Queues a and b with these terms, each with the jobs given under its name."""
+        world.node(gpu=8)
+        world.queue("a", **left)
+        world.queue("b", **right)
+        for queue in "ab":
+            for name, pods in jobs.get(queue, {}).items():
+                world.job(name, queue, *pods)
+        world.open("fairshare")
+
+    def test_a_queue_above_its_share_in_every_resource_goes_last(self, world):
+        nothing = Resource(0, 0, {GPU: 0})
+        self.two(
+            world,
+            {"quota": nothing, "weight": nothing, "priority": 200},
+            {"quota": 4},
+            a={"ja": [ask(on="n")]},
+            b={"jb": [ask()]},
+        )
+        assert world.first("a", "b") == "b"
+
+    def test_above_its_share_in_gpus_alone_its_priority_still_counts(self, world):
+        self.two(
+            world,
+            {"quota": 0, "weight": 0, "priority": 200},
+            {"quota": 0},
+            a={"ja": [ask(on="n")]},
+            b={"jb": [ask(on="n")]},
+        )
+        assert world.first("a", "b") == "a"
+
+    def test_a_queue_that_stays_within_its_quota_with_the_job_goes_first(self, world):
+        self.two(
+            world,
+            {"quota": 1, "priority": 200},
+            {"quota": 2},
+            a={"ja": [ask(2)]},
+            b={"jb": [ask(2)]},
+        )
+        assert world.first("a", "b", left_job="ja", right_job="jb") == "b"
+
+    def test_then_the_higher_priority_goes_first(self, world):
+        self.two(world, {"quota": 4}, {"quota": 4, "priority": 101})
+        assert world.first("a", "b") == "b"
+
+    def test_a_queue_that_may_have_nothing_of_a_resource_goes_behind(self, world):
+        self.two(
+            world, {"weight": 0}, {"weight": 1}, a={"ja": [ask()]}, b={"jb": [ask()], "k": [ask(3)]}
+        )
+        assert world.first("a", "b", left_job="ja", right_job="k") == "b"
+
+    @pytest.mark.parametrize("name", ["cpu", "memory"])
+    def test_that_holds_for_every_resource(self, world, name):
+        terms = {"quota": bound(1), "weight": Resource(1, 1, {GPU: 1})}
+        terms["quota"].set(name, 0)
+        terms["weight"].set(name, 0)
+        self.two(world, terms, {"quota": 1}, a={"ja": [ask(2)]}, b={"jb": [ask(2)]})
+        assert world.first("a", "b", left_job="ja", right_job="jb") == "b"
+
+    def test_having_no_share_does_not_matter_to_who_wants_nothing_of_it(self, world):
+        jobs = {"a": {"ja": [ask(0, cpu=100)]}, "b": {"jb": [ask(0, cpu=200)]}}
+        self.two(world, {"weight": 0}, {"weight": 1}, **jobs)
+        assert world.first("a", "b", left_job="ja", right_job="jb") == "a"
+
+    def test_the_smaller_dominant_share_with_the_job_goes_first(self, world):
+        self.two(world, {}, {}, a={"ja": [ask(3)]}, b={"jb": [ask(1)], "kb": [ask(3)]})
+        assert world.first("a", "b", left_job="ja", right_job="jb") == "b"
+
+    def test_victims_are_taken_off_first(self, world):
+        self.two(
+            world,
+            {},
+            {},
+            a={"ja": [ask(3, on="n")], "ka": [ask()]},
+            b={"jb": [ask(2, on="n")], "kb": [ask()]},
+        )
+        assert world.first("a", "b") == "b"
+        assert world.first("a", "b", left_victims=["ja"]) == "a"
+
+    def test_of_victims_that_lost_something_only_the_rest_is_taken_off(self, world):
+        self.two(world, {}, {}, a={"ja": [ask(2, on="n"), ask(1, on="n")]})
+        plugin, job = world.session.plugins["fairshare"], world.job_of("ja")
+        assert plugin._jobs.held(job)[2] == 3000
+        with world.session.statement() as statement:
+            statement.evict(world.task("ja-1"), "test")
+            assert plugin._jobs.held(job)[2] == 2000
+        assert plugin._jobs.held(job)[2] == 3000
+
+    def test_with_equal_shares_after_the_job_the_smaller_one_before_it_goes_first(self, world):
+        self.two(world, {}, {}, a={"ja": [ask(1, on="n")], "ka": [ask(2)]}, b={"jb": [ask(3)]})
+        assert world.first("a", "b", left_job="ka", right_job="jb") == "b"
+
+    def test_then_the_queue_that_may_have_less_goes_first(self, world):
+        self.two(world, {"quota": 3}, {"quota": 2})
+        assert world.first("a", "b") == "b"
+
+    def test_the_older_queue_goes_first_when_nothing_else_tells(self, world):
+        self.two(world, {"created": 2.0}, {"created": 1.0})
+        assert world.first("a", "b") == "b"
+
+    def test_the_order_of_creation_may_be_told(self, world):
+        self.two(world, {"extra": {"index": 2}}, {"extra": {"index": 1}, "created": 9.0})
+        assert world.first("a", "b") == "b"
+
+    def test_names_decide_between_queues_of_the_same_age(self, world):
+        self.two(world, {"created": 1.0}, {"created": 1.0})
+        assert world.first("b", "a") == "a"
+
+    def test_an_unlimited_room_is_measured_by_the_whole_cluster(self, world):
+        self.two(
+            world,
+            {"quota": INF},
+            {"quota": INF},
+            a={"ja": [ask(4, on="n")]},
+            b={"jb": [ask(2, on="n")]},
+        )
+        assert world.first("a", "b") == "b"
+
+    def test_what_a_job_asks_next_is_asked_again_after_it_grew(self, world):
+        world.node(gpu=8)
+        world.queue("a")
+        world.queue("b")
+        world.job("ja", "a", ask(2), ask(1), ask(1), min_member=1)
+        world.job("jb", "b", ask(1), ask(1))
+        plugin = world.open("fairshare")
+        job = world.job_of("ja")
+        assert plugin._jobs.next_request(job) == (100, 1000, 2000)
+        with world.session.statement() as statement:
+            statement.allocate(world.task("ja-0"), 0)
+            assert plugin._jobs.next_request(job) == (100, 1000, 1000)
+        assert plugin._jobs.next_request(job) == (100, 1000, 2000)
+
+    def test_a_part_of_a_job_is_told_from_the_whole(self, world):
+        self.two(world, {}, {}, a={"ja": [ask(2), ask(1)]})
+        plugin = world.session.plugins["fairshare"]
+        job = world.job_of("ja")
+        part = job.subset([world.task("ja-1")], {"default": 1})
+        assert plugin._jobs.next_request(job)[2] == 3000
+        assert plugin._jobs.next_request(part)[2] == 1000
+        assert plugin._jobs.next_request(job)[2] == 3000
+
+    def test_a_pod_that_was_evicted_for_good_is_no_candidate(self, world):
+        self.two(world, {}, {}, a={"ja": [ask(2, on="n")]})
+        plugin = world.session.plugins["fairshare"]
+        job = world.job_of("ja")
+        statement = world.session.statement()
+        statement.evict(world.task("ja-0"), "test")
+        assert plugin._jobs.next_request(job)[2] == 2000
+        statement.commit()
+        assert plugin._jobs.next_request(job)[2] == 0
+
+
+class TestCapacity:
+    def refusal(self, world, job, *, point="is_job_over_queue_capacity"):
+        found = world.job_of(job)
+        return getattr(world.session.ask, point)(found, list(found.tasks.values()))
+
+    def test_a_limit_holds_for_all_tasks_together(self, world):
+        world.node(gpu=8)
+        world.queue("a", limit=2)
+        world.job("fits", "a", ask(), ask())
+        world.job("over", "a", ask(), ask(), ask())
+        world.open("fairshare")
+        assert self.refusal(world, "fits") is None
+        refusal = self.refusal(world, "over")
+        assert refusal.reason == "OverLimit"
+        assert refusal.message == (
+            "queue a has a limit of 2 nvidia.com/gpu: 0 in use, 3 more asked for"
+        )
+        assert refusal.details["limit"] == dict(zip(NAMES, (INF, INF, 2000), strict=True))
+
+    def test_the_limit_of_an_ancestor_holds_too(self, world):
+        world.node(gpu=8)
+        world.queue("d", limit=1, display_name="department")
+        world.queue("a", parent="d")
+        world.job("j", "a", ask(), ask())
+        world.open("fairshare")
+        assert "queue department has a limit" in self.refusal(world, "j").message
+
+    def test_a_limit_of_what_is_not_asked_for_does_not_matter(self, world):
+        world.node(gpu=8)
+        world.queue("a", limit=0)
+        world.job("j", "a", ask(gpu=0))
+        world.open("fairshare")
+        assert self.refusal(world, "j") is None
+
+    def test_memory_is_limited_like_gpus(self, world):
+        world.node(gpu=8)
+        world.queue("a", limit=bound(INF, INF, 1500))
+        world.job("j", "a", ask(), ask())
+        world.open("fairshare")
+        assert self.refusal(world, "j").reason == "OverLimit"
+
+    def test_a_gpu_memory_request_counts_no_gpus_yet(self, world):
+        world.node(gpu=8)
+        world.queue("a", limit=0)
+        world.job("j", "a", ask(gpu_memory=500))
+        world.open("fairshare")
+        assert self.refusal(world, "j") is None
+
+    @pytest.mark.parametrize(
+        "point", ["is_job_over_queue_capacity", "is_non_preemptible_job_over_queue_quota"]
+    )
+    def test_only_jobs_that_cannot_be_preempted_must_keep_to_the_quota(self, world, point):
+        world.node(gpu=8)
+        world.queue("d", 1)
+        world.queue("a", 5, parent="d")
+        world.job("firm", "a", ask(2), preemptibility="non-preemptible")
+        world.job("soft", "a", ask(2))
+        world.open("fairshare")
+        refusal = self.refusal(world, "firm", point=point)
+        assert refusal.reason == "NonPreemptibleOverQuota"
+        assert refusal.details["queue"] == "d"
+        assert self.refusal(world, "soft", point=point) is None
+
+    def test_the_quota_question_does_not_look_at_limits(self, world):
+        world.node(gpu=8)
+        world.queue("a", 5, limit=0)
+        world.job("firm", "a", ask(2), preemptibility="non-preemptible")
+        world.open("fairshare")
+        point = "is_non_preemptible_job_over_queue_quota"
+        assert self.refusal(world, "firm", point=point) is None
+
+    @pytest.mark.parametrize(
+        "pod,limit,fits",
+        [
+            (ask(4), 1, True),
+            (ask(1), 0.9, False),
+            (ask(fraction=0.5), 0.5, True),
+            (ask(gpu_memory=600), 0.5, False),
+            (ask(gpu_memory=600), 0.6, True),
+            (ask(gpu=0, scalars={"nvidia.com/mig-2g.10gb": 1000}), 1, False),
+            (ask(gpu=0), 0, True),
+        ],
+    )
+    def test_on_a_node_one_device_counts_however_many_are_asked(self, world, pod, limit, fits):
+        world.node(gpu=8, gpu_memory=1000)
+        world.queue("a", limit=limit)
+        world.job("j", "a", pod)
+        world.open("fairshare")
+        answer = world.session.ask.is_task_allocation_on_node_over_capacity(
+            world.task("j-0"), world.job_of("j"), world.session.nodes.view(), 0
+        )
+        assert (answer is None) == fits
+
+    def test_a_closed_queue_takes_nothing(self, world):
+        world.node(gpu=8)
+        world.inventory.queues["a"] = Queue("a", state="Closed")
+        world.job("j", "a", ask())
+        world.open("fairshare")
+        assert self.refusal(world, "j").reason == "QueueNotOpen"
+
+    def test_limits_hold_for_actions_that_place_task_by_task(self, world):
+        world.node(gpu=8)
+        world.queue("a", limit=1)
+        world.job("j", "a", ask(), ask(), min_member=1)
+        world.open("fairshare")
+        queue, allocatable = world.queue_of("a"), world.session.ask.allocatable
+        assert allocatable(queue, world.task("j-0"))
+        with world.session.statement() as statement:
+            statement.allocate(world.task("j-0"), 0)
+            assert not allocatable(queue, world.task("j-1"))
+
+
+class TestOptions:
+    def policy(self, **options):
+        return policy_from_dict(
+            {
+                "actions": ["enqueue"],
+                "tiers": [{"plugins": ["fairshare"]}],
+                "plugin": {"fairshare": options},
+            }
+        )
+
+    def options(self, **options):
+        return self.policy(**options).tiers[0][0].options
+
+    def test_values_out_of_range_become_the_nearest_that_means_something(self):
+        options = self.options(kValue="-3", relcaimerSaturationMultiplier="0.5")
+        assert (options.k, options.saturation_multiplier) == (0.0, 1.0)
+
+    @pytest.mark.parametrize(
+        "name", ["relcaimerSaturationMultiplier", "reclaimerSaturationMultiplier"]
+    )
+    def test_the_multiplier_may_be_spelt_right(self, name):
+        assert self.options(**{name: "2"}).saturation_multiplier == 2.0
+
+    def test_a_misspelt_option_is_refused_with_the_right_name(self):
+        with pytest.raises(PolicyError, match="kValue"):
+            self.policy(kvalue=1)
+
+    def test_a_value_that_is_no_number_is_refused(self):
+        with pytest.raises(PolicyError, match="kValue"):
+            self.policy(kValue="much")
+
+    def test_defaults(self):
+        options = self.options()
+        assert (options.k, options.saturation_multiplier, options.window) == (1.0, 1.0, None)
+
+
+def test_messages_are_told_quota_share_and_use(world):
+    world.node(gpu=8)
+    world.queue("a", 2)
+    world.job("j", "a", ask(3, on="n"))
+    world.open("fairshare")
+    queue, told = world.queue_of("a"), world.session.ask
+    assert told.get_queue_deserved_resources(queue).get(GPU) == 2000
+    assert told.get_queue_allocated_resources(queue).get(GPU) == 3000
+    assert told.get_queue_fair_share(queue).get(GPU) == 3000
+    assert math.isinf(told.get_queue_deserved_resources(queue).cpu)

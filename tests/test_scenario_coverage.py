@@ -1,0 +1,103 @@
+"""Every builtin has scenarios of its own, and each of them would miss it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from pumice.config import Policy
+from pumice.scenarios import Result, Runner, find_files, read_file
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+ENOUGH = {"plugin": 3, "action": 5}
+BAD = "bad_"
+"""How the name of a file begins whose scenario is about input that is wrong."""
+
+PARTS = [
+    (kind, entry_point.name)
+    for kind in ENOUGH
+    for entry_point in distribution(f"pumice-builtin-{kind}s").entry_points
+    if entry_point.group == f"pumice.{kind}s"
+]
+STILL_SHORT: set[tuple[str, str]] = set()
+"""Parts whose scenarios are not all written; one that has enough must leave the list."""
+
+
+class Without(Runner):
+    """Runs scenarios as if their policies did not name one part."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.name = name
+        self.taken_out = False
+
+    def _policy(self, scenario, file) -> Policy:
+        policy = super()._policy(scenario, file)
+        seats = policy.plugins if self.kind == "plugin" else policy.actions
+        self.taken_out = any(seat.name == self.name for seat in seats)
+        if self.kind == "action":
+            left = tuple(action for action in policy.actions if action.name != self.name)
+            return replace(policy, actions=left)
+        tiers = tuple(tuple(p for p in tier if p.name != self.name) for tier in policy.tiers)
+        return replace(policy, tiers=tiers)
+
+
+def folder_of(kind: str, name: str) -> Path:
+    return SCENARIOS / f"{kind}s" / name
+
+
+@cache
+def files_of(kind: str, name: str) -> tuple[Path, ...]:
+    folder = folder_of(kind, name)
+    return tuple(find_files([folder])) if folder.is_dir() else ()
+
+
+def results(runner: Runner, files: tuple[Path, ...]) -> Iterator[Result]:
+    return (result for file in files for result in runner.run_file(file))
+
+
+@pytest.mark.parametrize("kind, name", PARTS)
+def test_every_part_has_enough_scenarios_and_one_with_bad_input(kind, name):
+    files = files_of(kind, name)
+    count = sum(len(read_file(file)) for file in files)
+    bad = any(file.name.startswith(BAD) for file in files)
+    wanting = count < ENOUGH[kind] or not bad
+    if (kind, name) in STILL_SHORT:
+        assert wanting, f"{kind} {name} has enough scenarios: take it off the list"
+        pytest.skip(f"{count} scenarios, bad input: {bad}")
+    assert not wanting, (
+        f"{folder_of(kind, name)}: {count} scenarios, {ENOUGH[kind]} wanted; "
+        f"with bad input ({BAD}*): {bad}"
+    )
+
+
+@pytest.mark.parametrize("kind, name", [part for part in PARTS if files_of(*part)])
+def test_no_scenario_holds_when_its_part_is_taken_out(kind, name):
+    runner = Without(kind, name)
+    wrong = []
+    for result in results(runner, files_of(kind, name)):
+        if not runner.taken_out:
+            wrong.append(f"{result.id}: its policy does not name the {kind}")
+        elif result.verdict != "failed":
+            wrong.append(f"{result.id}: {result.verdict} all the same {result.error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_folder_is_of_a_part():
+    folders = {
+        (kind, folder.name) for kind in ENOUGH for folder in (SCENARIOS / f"{kind}s").iterdir()
+    }
+    assert folders <= set(PARTS)
+
+
+def test_every_scenario_says_in_a_sentence_what_it_is_about():
+    short = [
+        result.id
+        for result in results(Runner(), tuple(find_files([SCENARIOS])))
+        if len(result.title.split()) < 4
+    ]
+    assert not short
