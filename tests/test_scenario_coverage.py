@@ -1,14 +1,15 @@
 """Every builtin has scenarios of its own, and each of them would miss it."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from pumice.config import Policy
+from pumice.discovery import Catalog
 from pumice.scenarios import Result, Runner, find_files, read_file
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -16,13 +17,36 @@ ENOUGH = {"plugin": 3, "action": 5}
 BAD = "bad_"
 """How the name of a file begins whose scenario is about input that is wrong."""
 
+TELLS_ONLY = {"on_session_open", "on_session_close", "http_handlers"}
+"""Extension points that decide nothing, so that no scenario could miss their answer."""
+
 PARTS = [
-    (kind, entry_point.name)
+    (kind, line.found.name)
     for kind in ENOUGH
-    for entry_point in distribution(f"pumice-builtin-{kind}s").entry_points
-    if entry_point.group == f"pumice.{kind}s"
+    for line in Catalog().listing(kind)
+    if line.found.source.distribution == f"pumice-builtin-{kind}s"
+    and not (line.loaded and line.loaded.points and TELLS_ONLY.issuperset(line.loaded.points))
 ]
-STILL_SHORT: set[tuple[str, str]] = set()
+STILL_SHORT = {
+    ("action", "consolidate"),
+    ("action", "evict_stale_gangs"),
+    ("action", "fair_allocate"),
+    ("action", "solve_preempt"),
+    ("action", "solve_reclaim"),
+    ("plugin", "dynamicresources"),
+    ("plugin", "elastic"),
+    ("plugin", "fairshare"),
+    ("plugin", "gpupack"),
+    ("plugin", "gpuspread"),
+    ("plugin", "kubeflow"),
+    ("plugin", "minruntime"),
+    ("plugin", "nodeavailability"),
+    ("plugin", "podaffinity"),
+    ("plugin", "ray"),
+    ("plugin", "subgrouporder"),
+    ("plugin", "taskorder"),
+    ("plugin", "topology"),
+}
 """Parts whose scenarios are not all written; one that has enough must leave the list."""
 
 
@@ -96,8 +120,9 @@ def test_every_folder_is_of_a_part():
 
 def test_every_scenario_says_in_a_sentence_what_it_is_about():
     short = [
-        result.id
-        for result in results(Runner(), tuple(find_files([SCENARIOS])))
-        if len(result.title.split()) < 4
+        str(file)
+        for file in find_files([SCENARIOS])
+        for scenario in map(json.loads, map(bytes, read_file(file)))
+        if len(scenario.get("title", "").split()) < 4
     ]
     assert not short

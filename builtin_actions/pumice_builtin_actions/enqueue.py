@@ -9,7 +9,7 @@ from pumice.session.session import Session
 
 
 class Enqueue(Action):
-    """Admit pending jobs, one per queue in turn.
+    """Admit pending jobs, one at a time, the queues asked for their order again after each.
 
     A job that declares no minimum resources is let in without a vote. One that is refused stays
     pending for this cycle; the jobs behind it still get their chance.

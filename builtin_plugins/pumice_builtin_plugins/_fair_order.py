@@ -36,12 +36,12 @@ class JobAmounts:
         if job is None:
             return NOTHING
         # A task evicted on trial may be placed again, one evicted for good may not.
-        now = (self._changes.get(job.uid, 0), len(self._evictions))
+        changes, evictions = self._changes.get(job.uid, 0), len(self._evictions)
         known = self._asked.get(job.uid)
-        if known is not None and known[0] is job and known[1:3] == now:
+        if known is not None and known[0] is job and known[1] == changes and known[2] == evictions:
             return known[3]
         amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
-        self._asked[job.uid] = (job, *now, amount)
+        self._asked[job.uid] = (job, changes, evictions, amount)
         return amount
 
     def held(self, job: Job) -> Amount:

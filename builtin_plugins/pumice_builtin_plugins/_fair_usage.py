@@ -2,8 +2,9 @@
 
 A source is anything with a method ``usage(now)`` that gives, for each queue, the part of the
 cluster's capacity that it used, by resource: ``{"team-a": {"nvidia.com/gpu": 0.25}}``. Whoever
-runs the scheduler puts it into ``scheduler.memory["usage"]``; a scenario writes such a table
-under ``extra.queue_usage``. Where nobody tells, and a window is set, :class:`UsageHistory` does.
+runs the scheduler puts it into ``scheduler.memory["fairshare.usage"]``; a scenario writes such
+a table under ``extra.queue_usage``. Where nobody tells, and a window is set,
+:class:`UsageHistory` does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from pumice_builtin_plugins._fair_amounts import NAMES, Amount
 from pumice_builtin_plugins._fair_queues import FairQueue, Shares, exact
 
-SOURCE = "usage"
+SOURCE = "fairshare.usage"
 """Where the scheduler's memory has the source."""
 TABLE = "queue_usage"
 """Where an inventory's extra facts have a table."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Literal, Self
+from typing import Any
 
 import numpy as np
 from loguru import logger
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel
 
 from pumice import Plugin, hookimpl
 from pumice.model.facts import Node, Pod
@@ -17,6 +17,7 @@ from pumice.model.task import Task, TaskStatus
 from pumice.session.session import Session
 from pumice.verdicts import Code, FitError, NodeVerdicts
 from pumice_builtin_plugins import _gpu_cards, _vgpu
+from pumice_builtin_plugins._deviceshare_options import DeviceShareOptions
 from pumice_builtin_plugins._gpu_cards import (
     CardDemand,
     CardPool,
@@ -44,69 +45,8 @@ class DeviceShare(Plugin):
     cards that a pod gets are written into its. Asked node by node: cards are no columns.
     """
 
-    class Options(Plugin.Options):
+    class Options(DeviceShareOptions):
         """Which devices are shared, and how cards are filled."""
-
-        sharing: bool = Field(
-            False, alias="deviceshare.GPUSharingEnable", description="Share GPUs by memory."
-        )
-        number: bool = Field(
-            False, alias="deviceshare.GPUNumberEnable", description="Give out whole GPUs."
-        )
-        virtual: bool = Field(
-            False, alias="deviceshare.VGPUEnable", description="Share GPUs through HAMi."
-        )
-        ascend_mindcluster: bool = Field(
-            False,
-            alias="deviceshare.AscendMindClusterVNPUEnable",
-            description="Not built in: refused when switched on.",
-        )
-        ascend_hami: bool = Field(
-            False,
-            alias="deviceshare.AscendHAMiVNPUEnable",
-            description="Not built in: refused when switched on.",
-        )
-        lock: bool = Field(
-            False,
-            alias="deviceshare.NodeLockEnable",
-            description="One pod with devices per node and cycle.",
-        )
-        policy: Literal["", "binpack", "spread"] = Field(
-            "",
-            alias="deviceshare.SchedulePolicy",
-            description="Which virtual GPUs are filled first: the fullest or the emptiest.",
-        )
-        weight: int = Field(
-            0, alias="deviceshare.ScheduleWeight", description="Weight of the score of nodes."
-        )
-        geometries: str = Field(
-            "volcano-vgpu-device-config",
-            alias="deviceshare.KnownGeometriesCMName",
-            description="For Volcano's files: MIG geometries are not read.",
-        )
-        geometries_namespace: str = Field(
-            "kube-system",
-            alias="deviceshare.KnownGeometriesCMNamespace",
-            description="For Volcano's files: MIG geometries are not read.",
-        )
-        exclusive: list[dict[str, str]] = Field(
-            default_factory=list,
-            alias="deviceshare.GPUExclusiveRules",
-            description="Labels; two pods that have all labels of one rule never share a card.",
-        )
-
-        @model_validator(mode="after")
-        def _one_way(self) -> Self:
-            for name in ("ascend_mindcluster", "ascend_hami"):
-                if getattr(self, name):
-                    alias = type(self).model_fields[name].alias
-                    raise ValueError(f"{alias}: Ascend devices are not built in; leave it off")
-            if self.sharing + self.number + self.virtual > 1:
-                raise ValueError(
-                    "only one of deviceshare.GPUSharingEnable, deviceshare.GPUNumberEnable and "
-                    "deviceshare.VGPUEnable can be on"
-                )
-            return self
 
     options: Options
 
@@ -261,3 +201,35 @@ class DeviceShare(Plugin):
             return None
         self._homes[task.uid] = holding
         return pool.annotations(node, holding, self.session.now)
+
+    # -- what-if
+
+    def _gone(self, cycle_state: dict[str, Any]) -> set[str]:
+        gone: set[str] = cycle_state.setdefault(self.name, set())
+        return gone
+
+    @hookimpl
+    def simulate_remove_task(self, cycle_state: dict[str, Any], removed: Task) -> FitError | None:
+        self._gone(cycle_state).add(removed.uid)
+        return None
+
+    @hookimpl
+    def simulate_add_task(self, cycle_state: dict[str, Any], added: Task) -> FitError | None:
+        self._gone(cycle_state).discard(added.uid)
+        return None
+
+    @hookimpl
+    def simulate_predicate(
+        self, cycle_state: dict[str, Any], task: Task, node: NodeHandle
+    ) -> FitError | None:
+        demand, pool = self._demand(task), self._pools[node.row]
+        if demand is None or pool is None:
+            return None
+        gone = self._gone(cycle_state)
+        parted = {uid: held for uid, held in pool.holdings.items() if uid in gone}
+        for uid in parted:
+            pool.drop(uid)
+        choice = pool.choose(demand)
+        for uid, holding in parted.items():
+            pool.hold(uid, holding)
+        return self._error(choice) if isinstance(choice, str) else None

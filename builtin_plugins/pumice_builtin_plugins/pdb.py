@@ -39,7 +39,7 @@ class Pdb(Plugin):
         return self._within_budget(tasks) if self._on else None
 
     def _within_budget(self, candidates: Sequence[Task]) -> list[Task]:
-        left: dict[str, int] = {}
+        left: dict[tuple[str, str], int] = {}
         allowed = []
         for task in candidates:
             if not task.labels:
@@ -51,8 +51,9 @@ class Pdb(Plugin):
                 if not matches_selector(budget.selector, task.labels):
                     continue
                 # A pod that is spared has used its part of the other budgets all the same.
-                left[budget.name] = left.get(budget.name, budget.disruptions_allowed) - 1
-                violates = violates or left[budget.name] < 0
+                key = (budget.namespace, budget.name)
+                left[key] = left.get(key, budget.disruptions_allowed) - 1
+                violates = violates or left[key] < 0
             if not violates:
                 allowed.append(task)
         return allowed

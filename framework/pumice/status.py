@@ -24,7 +24,7 @@ def close(session: Session) -> None:
     decisions = session.decisions
     for job in session.jobs.values():
         job.phase = counted_phase(job)
-        job.reason = job_reason(job)
+        job.reason = job_reason(job, gated=session.runs("enqueue"))
         decisions.jobs.append(
             JobState(
                 job=job.uid,
@@ -67,14 +67,31 @@ def shown_phase(job: Job, session_uid: str) -> str:
     return "Unknown" if unschedulable and job.by_status[_S.RUNNING] else job.phase
 
 
-def job_reason(job: Job) -> str:
-    """Why a job is not running; empty for one that has nothing to wait for."""
+def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -> str:
+    """Why a task is evicted, for a person; an action that gives only its name leaves it to us."""
+    job = task.job
+    if given != action or claimant is None or job is None:
+        return given
+    if job.queue != claimant.queue:
+        return f"queue {claimant.queue} takes back room from queue {job.queue}"
+    if job is claimant:
+        return "a task of the same job goes first"
+    if claimant.priority != job.priority:
+        return f"priority {claimant.priority} goes before {job.priority}"
+    return f"{claimant.uid} goes before {job.uid}"
+
+
+def job_reason(job: Job, *, gated: bool = True) -> str:
+    """Why a job is not running; empty for one that has nothing to wait for.
+
+    ``gated``: pending jobs must be let into their queue first.
+    """
     if job.plugin_errors:
         return job.plugin_errors[-1]
     if not job.count(_S.PENDING, _S.PIPELINED, _S.ALLOCATED):
         return ""
     refusals = "; ".join(dict.fromkeys(refusal.message for refusal in job.refusals))
-    if job.is_pending and job.family == "volcano":
+    if gated and job.is_pending:
         return refusals or "not let into its queue yet"
     text = fit_error_text(job)
     return f"{text}. {refusals}" if refusals else text

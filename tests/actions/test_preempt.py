@@ -29,7 +29,7 @@ def full_node(tasks: int = 3, name: str = "n", job: str = "v") -> World:
 def test_an_eviction_tells_the_action_and_who_gains():
     decisions = full_node().job("w", priority=5).run(PLAIN)
     (eviction,) = decisions.evictions
-    assert (eviction.action, eviction.reason, eviction.claimant) == ("preempt", "preempt", "ns/w")
+    assert (eviction.action, eviction.claimant) == ("preempt", "ns/w")
     assert (eviction.uid, eviction.node) == ("v-t-2", "n")
     assert decisions.pipelined[0].eviction_occurred
 

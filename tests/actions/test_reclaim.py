@@ -26,7 +26,7 @@ def full_node(tasks: int = 3) -> World:
 def test_an_eviction_tells_the_action_and_who_gains():
     decisions = full_node().job("w", queue="b").run(FREE)
     (eviction,) = decisions.evictions
-    assert (eviction.action, eviction.reason, eviction.claimant) == ("reclaim", "reclaim", "ns/w")
+    assert (eviction.action, eviction.claimant) == ("reclaim", "ns/w")
     assert (eviction.uid, eviction.node) == ("v-t-2", "n")
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
+from pumice.model.facts import Inventory, Node, Pod, PodGroup, PriorityClass, Queue
 from pumice.model.resources import Resource
 
 GI = 1 << 30
 GPU = "nvidia.com/gpu"
+ALLOCATE, CONSOLIDATE = "fair_allocate", "consolidate"
+RECLAIM_KAI, PREEMPT_KAI = "solve_reclaim", "solve_preempt"
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,26 @@ def empty_nodes(count: int) -> Inventory:
     return inventory
 
 
-def add_gang(inventory: Inventory, number: int, queue: str, tasks: int, request: Resource) -> None:
+def add_gang(
+    inventory: Inventory,
+    number: int,
+    queue: str,
+    tasks: int,
+    request: Resource,
+    *,
+    family: str = "volcano",
+    priority: str = "",
+) -> None:
     """A pending job that runs with all its tasks or not at all."""
     name, created = f"job-{number:05}", 1_800_000_000.0 + number
     inventory.groups[f"bench/{name}"] = PodGroup(
         f"bench/{name}",
         name,
         "bench",
+        family=family,
         queue=queue,
         min_member=tasks,
+        priority_class=priority,
         phase="Inqueue",
         created=created,
     )
@@ -77,6 +91,135 @@ def pending_gangs(case: Case) -> Inventory:
     return inventory
 
 
+def running_job(
+    inventory: Inventory,
+    name: str,
+    queue: str,
+    node: str,
+    request: Resource,
+    *,
+    family: str = "volcano",
+    priority: str = "",
+) -> None:
+    """A job of one task that runs."""
+    uid, created = f"bench/{name}", 1_700_000_000.0
+    inventory.groups[uid] = PodGroup(
+        uid, name, "bench", family=family, queue=queue, min_member=1, phase="Running",
+        priority_class=priority, created=created,
+    )  # fmt: skip
+    inventory.pods[name] = Pod(
+        name, name, "bench", request, group=uid, phase="Running", node_name=node, created=created
+    )
+
+
+def full_of_others(case: Case) -> Inventory:
+    """Every node full with four running jobs; as many claimants as the case has jobs.
+
+    For reclaim they are in another queue, for preempt they have a higher priority.
+    """
+    inventory = empty_nodes(case.nodes)
+    preempt = case.kind == "preempt"
+    inventory.priority_classes = {
+        "low": PriorityClass("low", 10),
+        "high": PriorityClass("high", 100_000),
+    }
+    for name in ("a",) if preempt else ("a", "b"):
+        inventory.queues[name] = Queue(name, weight=1)
+    request = Resource(8000, 4 * GI, {"pods": 1})
+    for node in inventory.nodes:
+        for slot in range(4):
+            running_job(inventory, f"run-{node}-{slot}", "a", node, request, priority="low")
+    for number in range(case.jobs):
+        add_gang(inventory, number, "a" if preempt else "b", case.tasks, request, priority="high")
+    return inventory
+
+
+def kai_queue(name: str, gpus: float, parent: str = "") -> Queue:
+    unlimited = Resource(math.inf, math.inf, {GPU: math.inf})
+    return Queue(
+        name,
+        family="kai",
+        parent=parent,
+        priority=100,
+        deserved=Resource(math.inf, math.inf, {GPU: gpus * 1000}),
+        limit=unlimited,
+        over_quota_weight=Resource(1, 1, {GPU: 1}),
+    )
+
+
+def kai_queues(inventory: Inventory, shares: Mapping[str, float]) -> None:
+    """A department with leaf queues that deserve so many GPUs."""
+    inventory.queues["department"] = kai_queue("department", sum(shares.values()))
+    for name, gpus in shares.items():
+        inventory.queues[name] = kai_queue(name, gpus, "department")
+    inventory.queues["department"].children = list(shares)
+    inventory.priority_classes = {
+        "train": PriorityClass("train", 50),
+        "urgent": PriorityClass("urgent", 75),
+    }
+
+
+def kai_pending(case: Case) -> Inventory:
+    """Empty nodes, four queues that deserve 1:2:3:4, gangs that all fit."""
+    inventory = empty_nodes(case.nodes)
+    unit = case.nodes * 8 / 10
+    kai_queues(inventory, {f"q{weight}": weight * unit for weight in range(1, 5)})
+    request = Resource(1000, 4 * GI, {"pods": 1})
+    if case.gpu:
+        request.set(GPU, case.gpu * 1000)
+    for number in range(case.jobs):
+        add_gang(inventory, number, f"q{number % 4 + 1}", case.tasks, request, family="kai")
+    return inventory
+
+
+def kai_full(case: Case) -> Inventory:
+    """Every node full with eight running 1-GPU jobs of one queue; claimants beside them."""
+    inventory = empty_nodes(case.nodes)
+    half = case.nodes * 4
+    preempt = case.kind == "preempt"
+    kai_queues(inventory, {"a": half * 2} if preempt else {"a": half, "b": half})
+    request = Resource(1000, 4 * GI, {"pods": 1, GPU: 1000})
+    for node in inventory.nodes:
+        for slot in range(8):
+            name = f"run-{node}-{slot}"
+            running_job(inventory, name, "a", node, request, family="kai", priority="train")
+    for number in range(case.jobs):
+        add_gang(
+            inventory,
+            number,
+            "a" if preempt else "b",
+            case.tasks,
+            request,
+            family="kai",
+            priority="urgent" if preempt else "train",
+        )
+    return inventory
+
+
+def kai_half_used(case: Case) -> Inventory:
+    """Every node has four of its eight GPUs used; jobs of eight GPUs wait."""
+    inventory = empty_nodes(case.nodes)
+    kai_queues(inventory, {"a": case.nodes * 8})
+    request = Resource(1000, 4 * GI, {"pods": 1, GPU: 1000})
+    for node in inventory.nodes:
+        for slot in range(4):
+            name = f"run-{node}-{slot}"
+            running_job(inventory, name, "a", node, request, family="kai", priority="train")
+    large = Resource(1000, 4 * GI, {"pods": 1, GPU: 8000})
+    for number in range(case.jobs):
+        add_gang(inventory, number, "a", 1, large, family="kai", priority="train")
+    return inventory
+
+
+def kai_never_fits(case: Case) -> Inventory:
+    """Every node full with 1-GPU jobs; a gang asks for one task more than there are nodes."""
+    inventory = kai_full(replace(case, jobs=0))
+    whole = Resource(1000, 4 * GI, {"pods": 1, GPU: 8000})
+    inventory.queues["b"] = kai_queue("b", case.nodes * 16, "department")
+    add_gang(inventory, 0, "b", case.tasks, whole, family="kai", priority="train")
+    return inventory
+
+
 def volcano(*plugins: str) -> dict[str, Any]:
     return {
         "actions": ["allocate"],
@@ -88,18 +231,78 @@ def volcano(*plugins: str) -> dict[str, Any]:
     }
 
 
+def evicting(action: str) -> dict[str, Any]:
+    """Tiers for the evicting actions; preempt may take jobs at their minimum."""
+    spared: list[Any] = ["gang", "drf"]
+    if action == "preempt":
+        spared = [{"name": name, "disable": ["preemptable"]} for name in spared]
+    return {
+        "actions": [action],
+        "tiers": [
+            {"plugins": ["priority", spared[0], "conformance"]},
+            {"plugins": [spared[1], "predicates", "proportion"]},
+        ],
+        "scheduler": {"on_plugin_error": "raise"},
+    }
+
+
+def kai(action: str) -> dict[str, Any]:
+    policy = {"preset": "kai", "actions": [action], "scheduler": {"on_plugin_error": "raise"}}
+    if action == CONSOLIDATE:
+        policy["action"] = {action: {"maxNumberConsolidationPreemptees": -1}}
+    return policy
+
+
 PLAIN = volcano("predicates", "nodeorder", "binpack")
 SHARES = volcano("drf", "predicates", "proportion", "nodeorder", "binpack")
+RECLAIM, PREEMPT = evicting("reclaim"), evicting("preempt")
 
 CASES = [
     *(
-        Case("volcano", "allocate", nodes, 1000, 10, PLAIN, pending_gangs)
+        Case("volcano", "plain allocate", nodes, 1000, 10, PLAIN, pending_gangs)
         for nodes in (1000, 5000, 10_000)
+    ),
+    Case("volcano", "allocate", 100, 100, 10, SHARES, pending_gangs),
+    *(
+        Case("volcano", "allocate", nodes, 1000, 10, SHARES, pending_gangs)
+        for nodes in (1000, 5000, 10_000)
+    ),
+    Case("volcano", "allocate", 1000, 10_000, 1, SHARES, pending_gangs),
+    *(
+        Case("volcano", "reclaim", nodes, nodes // 2, 1, RECLAIM, full_of_others, "reclaim")
+        for nodes in (100, 1000)
     ),
     *(
-        Case("volcano", "allocate with shares", nodes, 1000, 10, SHARES, pending_gangs)
-        for nodes in (1000, 5000, 10_000)
+        Case("volcano", "preempt", nodes, nodes // 2, 1, PREEMPT, full_of_others, "preempt")
+        for nodes in (100, 1000)
     ),
-    Case("volcano", "allocate with shares", 1000, 10_000, 1, SHARES, pending_gangs),
-]
+    *(
+        Case("kai", "allocate", nodes, jobs, tasks, kai(ALLOCATE), kai_pending, ALLOCATE, gpu)
+        for nodes, jobs, tasks, gpu in (
+            (100, 100, 8, 0),
+            (1000, 1000, 8, 0),
+            (1000, 8000, 1, 0),
+            (5000, 1000, 8, 0),
+            (1000, 1000, 8, 1),
+            (1000, 8000, 1, 1),
+        )
+    ),
+    *(
+        Case("kai", "reclaim", nodes, nodes // 2, tasks, kai(RECLAIM_KAI), kai_full, RECLAIM_KAI, 1)
+        for tasks in (1, 8)
+        for nodes in (100, 500, 1000)
+    ),
+    *(
+        Case("kai", "preempt", nodes, nodes // 2, tasks, kai(PREEMPT_KAI), kai_full, PREEMPT_KAI, 1)
+        for nodes, tasks in ((100, 1), (500, 1), (1000, 1), (500, 8))
+    ),
+    *(
+        Case(
+            "kai", "consolidation", nodes, nodes // 4, 1,
+            kai(CONSOLIDATE), kai_half_used, CONSOLIDATE, 8,
+        )
+        for nodes in (50, 100, 200)
+    ),
+    Case("kai", "failing reclaim", 1000, 1, 1001, kai(RECLAIM_KAI), kai_never_fits, RECLAIM_KAI, 8),
+]  # fmt: skip
 """A case is added by adding it here."""

@@ -23,6 +23,8 @@ from pumice.backends.memory import MemoryBackend  # noqa: E402
 from pumice.config import policy_from_dict  # noqa: E402
 from pumice.scheduler import Scheduler  # noqa: E402
 from tests.bench._clusters import CASES, Case  # noqa: E402
+from tests.bench._peers import CPU as PEERS  # noqa: E402
+from tests.bench._peers import UNIT as PEER_UNIT  # noqa: E402
 
 
 @dataclass
@@ -56,6 +58,20 @@ def unit() -> float:
     return best
 
 
+def waited(uid: str) -> bool:
+    """Whether a task was pending before the cycle: running ones may move."""
+    return uid.startswith("job-")
+
+
+def compare(case: Case, row: dict[str, Any], unit_seconds: float) -> None:
+    """Add what the peer needs, carried to this machine, and how many times more that is."""
+    row["unit"] = round(unit_seconds, 4)
+    peer = PEERS.get((case.family, case.kind, case.nodes, case.jobs, case.tasks, case.gpu))
+    if peer is not None:
+        row["peer"] = round(peer * unit_seconds / PEER_UNIT, 3)
+        row["ratio"] = round(row["peer"] / max(row["cpu"], 1e-3), 2)
+
+
 def measure(case: Case, profile: cProfile.Profile | None) -> tuple[dict[str, Any], Timing]:
     """One cycle of a case; only opening the session and running the action are timed."""
     policy = policy_from_dict(case.policy, where=case.name)
@@ -79,7 +95,7 @@ def measure(case: Case, profile: cProfile.Profile | None) -> tuple[dict[str, Any
         "cpu": round(deciding.cpu, 3),
         "open": round(opening.cpu, 3),
         "unit": 0.0,
-        "placed": len(decisions.binds) + len(decisions.pipelined),
+        "placed": sum(1 for d in (*decisions.binds, *decisions.pipelined) if waited(d.uid)),
         "evicted": len(decisions.evictions),
         "peer": None,
         "ratio": None,
@@ -97,16 +113,17 @@ def main() -> None:
     cases = [case for case in CASES if options.k in case.name]
     if not cases:
         parser.error(f"no case has {options.k!r} in its name")
-    console, rows = Console(), []
+    console, rows = Console(width=120), []
     unit_seconds = unit()
     table = Table(
-        "case", "nodes", "jobs", "tasks", "cpu s", "wall s", "open s", "placed", "evicted"
-    )
+        "case", "nodes", "jobs", "tasks", "cpu s", "wall s", "open s", "placed", "evicted",
+        "peer s", "times less",
+    )  # fmt: skip
     for case in cases:
         profile = cProfile.Profile() if options.profile else None
         runs = [measure(case, profile) for _ in range(max(options.repeat, 1))]
         row, timing = min(runs, key=lambda run: run[0]["cpu"])
-        row["unit"] = round(unit_seconds, 4)
+        compare(case, row, unit_seconds)
         rows.append(row)
         table.add_row(
             f"{case.family} {case.kind}" + (f", {case.gpu} gpu" if case.gpu else ""),
@@ -118,6 +135,8 @@ def main() -> None:
             f"{row['open']:.2f}",
             str(row["placed"]),
             str(row["evicted"]),
+            "" if row["peer"] is None else f"{row['peer']:.2f}",
+            "" if row["ratio"] is None else f"{row['ratio']:.1f}",
         )
         if profile is not None:
             console.print(case.name)

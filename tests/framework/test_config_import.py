@@ -281,6 +281,7 @@ def test_an_unknown_argument_is_told_with_the_nearest_name():
 
 def test_options_of_actions():
     policy, notes = imported(
+        "priority",
         actions="allocate, preempt",
         rest="""
 configurations:

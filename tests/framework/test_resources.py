@@ -90,9 +90,7 @@ def test_a_resource_list_is_read_in_the_units_of_each_resource():
     resource = Resource.from_list(
         {"cpu": "1500m", "memory": "1Gi", "pods": "110", GPU: 2, "ephemeral-storage": "1k"}
     )
-    assert resource == Resource(
-        1500, 2**30, {"pods": 110, GPU: 2000, "ephemeral-storage": 1_000}
-    )
+    assert resource == Resource(1500, 2**30, {"pods": 110, GPU: 2000, "ephemeral-storage": 1_000})
 
 
 @pytest.mark.parametrize(
@@ -419,9 +417,7 @@ def test_resources_are_told_to_people():
     assert res(1500, 20 * 10**9).describe() == "1.5 cpu, 20G memory"
     assert res(INF).describe() == "unlimited cpu"
     assert res(pods=1).describe() == "nothing"
-    assert Resource(scalars={"ephemeral-storage": 2**30}).describe() == (
-        "1Gi ephemeral-storage"
-    )
+    assert Resource(scalars={"ephemeral-storage": 2**30}).describe() == ("1Gi ephemeral-storage")
     assert repr(res(1, 2, pods=3)) == "Resource(1, 2, {'pods': 3})"
 
 

@@ -15,7 +15,7 @@ from pumice_builtin_plugins.overcommit import Overcommit
 from pumice_builtin_plugins.predicates import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion import Proportion
-from tests.framework._build import NOW, policy
+from tests.framework._build import NOW, World, policy
 from tests.framework._worlds import seeded_world
 from tests.twin.engine import Outcome, Twin
 
@@ -49,6 +49,19 @@ def test_both_decide_the_same(name, block):
         expected = Twin(seeded_world(seed).session(policy)).run()
         actual = engine(seeded_world(seed), policy)
         assert actual == expected, f"seed {seed}"
+
+
+def test_a_node_that_failed_a_task_is_missed_by_smaller_tasks_of_the_role():
+    """They are of one role, and the node is not asked again for it within a turn."""
+
+    def world():
+        world = World().node("full", cpu=1).node("roomy", cpu=4)
+        world.job("j", tasks=0, min_member=2).pod("j-t-0", "ns/j", cpu=2, role="w")
+        return world.pod("j-t-1", "ns/j", cpu=0.5, role="w")
+
+    tiers = policy([Gang], [Predicates, Binpack])
+    assert engine(world(), tiers).binds == [("ns/j-t-0", "roomy"), ("ns/j-t-1", "roomy")]
+    assert Twin(world().session(tiers)).run() == engine(world(), tiers)
 
 
 def test_the_random_clusters_are_worth_it():

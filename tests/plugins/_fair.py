@@ -122,15 +122,17 @@ class FairWorld:
             **{"phase": "Running" if node else "Pending", "created": float(index), **pod},
         )
 
-    def open(self, *plugins: Any, actions: Sequence[str] = ("enqueue",), **options: Any) -> Any:
+    def open(self, *plugins: Any, actions: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Open a session; the first plugin's instance in it is given back.
 
-        ``options`` are those of the first plugin.
+        ``options`` are those of the first plugin, ``actions`` has those of actions by name.
         """
+        actions = actions or {"fair_allocate": {}}
         names = [plugin if isinstance(plugin, str) else plugin["name"] for plugin in plugins]
         policy = policy_from_dict(
             {
                 "actions": list(actions),
+                "action": dict(actions),
                 "tiers": [{"plugins": list(plugins)}],
                 "plugin": {names[0]: options},
                 "scheduler": {"on_plugin_error": "raise"},

@@ -49,7 +49,7 @@ class TestSources:
                 asked.append(now)
                 return USED
 
-        world.memory["usage"] = Source()
+        world.memory["fairshare.usage"] = Source()
         world.open("fairshare")
         assert world.shares("a", "b") == [5, 11]
         assert asked == [world.now]

@@ -190,9 +190,7 @@ class TestAdmission:
         assert proportion.job_enqueueable(job) == PERMIT  # 4 + 3 held + 2 - 3 elastic = 6
         proportion.job_enqueued(job)
         assert proportion.job_enqueueable(job) == REJECT
-        assert job.refusals[-1].message == (
-            "queue resource quota insufficient: insufficient cpu"
-        )
+        assert job.refusals[-1].message == ("queue resource quota insufficient: insufficient cpu")
 
     def test_only_what_is_asked_for_is_compared(self, world):
         self.minimum(world, memory="1Gi")

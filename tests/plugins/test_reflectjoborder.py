@@ -18,8 +18,8 @@ def world():
     return world
 
 
-def told(world, *plugins):
-    world.open(*(plugins or PLUGINS))
+def told(world, **actions):
+    world.open(*PLUGINS, actions=actions)
     answer = world.session.ask.http_handlers()["/get-job-order"]()
     assert json.loads(json.dumps(answer)) == answer
     return answer
@@ -45,6 +45,17 @@ def test_jobs_that_will_not_be_taken_up_are_left_out(world):
     world.job("short", "a", ask(), min_member=2)
     world.job("gated", "a", ask(gates=("wait",)))
     assert told(world) == {"global_order": [], "queue_order": {}}
+
+
+def test_as_many_jobs_of_a_queue_are_told_as_the_action_considers(world):
+    for i in range(4):
+        world.job(f"a{i}", "a", ask())
+        world.job(f"b{i}", "b", ask())
+    answer = told(world, fair_allocate={"queueDepth": 1})
+    assert {queue: names(jobs) for queue, jobs in answer["queue_order"].items()} == {
+        "a": ["a0"],
+        "b": ["b0"],
+    }
 
 
 def test_asking_changes_nothing(world):

@@ -20,9 +20,7 @@ def test_the_minimum_must_fit_beside_what_is_used(world):
     assert plugin.job_enqueueable(waiting) == PERMIT
     plugin, waiting = job(world, cpu=3001)
     assert plugin.job_enqueueable(waiting) == REJECT
-    assert waiting.refusals[-1].message == (
-        "resource quota small insufficient: insufficient cpu"
-    )
+    assert waiting.refusals[-1].message == ("resource quota small insufficient: insufficient cpu")
 
 
 def test_every_quota_must_hold(world):

@@ -16,7 +16,8 @@ _USED = (*_ACTIVE, _S.RELEASING)
 
 def active_count(pod_set: SubJob) -> int:
     """Tasks that hold room or are promised some."""
-    return pod_set.count(*_ACTIVE)
+    _, allocated, pipelined, binding, bound, running, _, _, _, _ = pod_set.by_status
+    return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
 
 
 def used_count(pod_set: SubJob) -> int:

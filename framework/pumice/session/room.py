@@ -32,6 +32,9 @@ def _fits(nodes: NodeTable, task: Task, rows: np.ndarray, column: np.ndarray) ->
     request = task.vector
     asked = request > 0
     asked[:2] = True  # cpu and memory are always compared
+    gpu = nodes.dimensions.position.get(GPU)
+    if gpu is not None and not task.gpu.shared:
+        asked[gpu] = True  # a node that owes GPUs takes nobody, not even one who needs none
     fits: np.ndarray = (request[asked] <= column[rows][:, asked]).all(axis=1)
     if task.gpu.shared:
         _drop_rows_without_devices(fits, nodes, task, rows, column)

@@ -21,6 +21,7 @@ from pumice.session.order import Order
 from pumice.session.questions import NodeQuestions
 from pumice.session.shard import Shard
 from pumice.session.statement import Statement
+from pumice.status import eviction_reason
 from pumice.verdicts import BindContext
 
 if TYPE_CHECKING:
@@ -147,8 +148,10 @@ class Session:
     def decide_eviction(self, task: Task, row: int, reason: str, claimant: Job | None) -> None:
         """Make an eviction a decision of the cycle; the task is Releasing already."""
         gains = claimant.uid if claimant is not None else ""
+        action = self.current_action
+        reason = eviction_reason(task, claimant, reason, action)
         self.decisions.evictions.append(
-            Eviction(task.key, task.uid, self.nodes.names[row], self.current_action, gains, reason)
+            Eviction(task.key, task.uid, self.nodes.names[row], action, gains, reason)
         )
         logger.info("evict {} from {} for {}: {}", task.key, task.node, gains or "nobody", reason)
 
