@@ -13,6 +13,11 @@ def test_volcano(shared: Path, group: str) -> None:
     replay(shared / "conformance" / "volcano" / group)
 
 
+@pytest.mark.parametrize("group", ["actions", "directed", "integration_tests", "random"])
+def test_kai(shared: Path, group: str) -> None:
+    replay(shared / "conformance" / "kai" / group)
+
+
 def replay(folder: Path) -> None:
     """Run all cases of a folder; one message has every failure in it."""
     if not folder.is_dir():

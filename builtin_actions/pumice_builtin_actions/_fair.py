@@ -12,6 +12,7 @@ from pumice.model.job import Job
 from pumice.model.task import TaskStatus
 from pumice.session.chunks import has_pending, is_ready_to_schedule, job_active_count
 from pumice.session.queue_tree import QueueTree
+from pumice.session.ranked import RankedJobs
 from pumice.session.session import Session
 from pumice.solver import Solver
 from pumice.solver.room import idle_gpus, releasing_gpus
@@ -69,18 +70,53 @@ def waiting_jobs(session: Session, keep: Callable[[Job], bool] = lambda job: Tru
     ]
 
 
-def victim_queue(session: Session, keep: Callable[[Job], bool]) -> QueueTree:
-    """Running jobs that may lose tasks, the worst off first to go."""
-    candidates = [
-        job
-        for job in session.jobs.values()
-        if job.preemptible and job_active_count(job) and _is_alive(session, job) and keep(job)
-    ]
-    return QueueTree(session, candidates, victims=True)
+class VictimQueues:
+    """Makes queues of running jobs that may lose tasks, the worst off first to go."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        ranked = session.order.has_job_keys
+        self._holding = RankedJobs(session, _may_lose) if ranked else None
+
+    def make(self, of_queue: Callable[[str], bool], keep: Callable[[Job], bool]) -> QueueTree:
+        """A fresh queue of the jobs of some queues that ``keep`` accepts.
+
+        ``keep`` is asked when a job's turn comes.
+        """
+        session = self._session
+        if self._holding is None:
+            return self.make_at_once(lambda job: of_queue(job.queue) and keep(job))
+        entries = self._holding.refresh()
+        return QueueTree.ranked(
+            session,
+            {name: ranked for name, ranked in entries.items() if of_queue(name)},
+            lambda job: keep(job) and _is_alive(session, job),
+            victims=True,
+        )
+
+    def make_at_once(self, keep: Callable[[Job], bool]) -> QueueTree:
+        """As :meth:`make`; ``keep`` is asked about all jobs now, in the order of their names."""
+        session = self._session
+        candidates = [
+            job
+            for job in session.jobs.values()
+            if _may_lose(job) and _is_alive(session, job) and keep(job)
+        ]
+        return QueueTree(session, candidates, victims=True)
+
+
+def _may_lose(job: Job) -> bool:
+    return job.preemptible and job_active_count(job) > 0
 
 
 def _is_alive(session: Session, job: Job) -> bool:
-    return any(not t.node or t.node in session.nodes.row_of for t in job.having(*_ALIVE))
+    """Whether a task of the job could run, or runs on a node of the session."""
+    row_of = session.nodes.row_of
+    return any(
+        not task.node or task.node in row_of
+        for status in _ALIVE
+        for task in job.by_status[status].values()
+    )
 
 
 def feasible_rows(session: Session, job: Job) -> list[int]:

@@ -13,7 +13,7 @@ from pumice.session.session import Session
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Scenario, Solver
 from pumice.solver.room import idle_gpus, releasing_gpus
-from pumice_builtin_actions._fair import SolverOptions, attempt, victim_queue, waiting_jobs
+from pumice_builtin_actions._fair import SolverOptions, VictimQueues, attempt, waiting_jobs
 
 
 class Consolidate(Action):
@@ -37,17 +37,21 @@ class Consolidate(Action):
         if limit == 0:
             return
 
+        queues = VictimQueues(session)
+
         def victims(claimant: Job) -> QueueTree:
             accepted = 0
 
             def movable(job: Job) -> bool:
                 nonlocal accepted
-                if job is claimant or (limit != -1 and accepted > limit):
+                if job is claimant or accepted > limit:
                     return False
                 accepted += 1
                 return True
 
-            return victim_queue(session, movable)
+            if limit == -1:
+                return queues.make(lambda queue: True, lambda job: job is not claimant)
+            return queues.make_at_once(movable)
 
         placer = WholeJobs(session)
         solver = Solver(

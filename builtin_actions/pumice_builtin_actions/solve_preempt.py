@@ -8,7 +8,7 @@ from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Solver
-from pumice_builtin_actions._fair import SolverOptions, attempt, victim_queue, waiting_jobs
+from pumice_builtin_actions._fair import SolverOptions, VictimQueues, attempt, waiting_jobs
 
 
 class SolvePreempt(Action):
@@ -20,15 +20,13 @@ class SolvePreempt(Action):
         pass
 
     def execute(self, session: Session) -> None:
-        ask = session.ask
+        ask, queues = session.ask, VictimQueues(session)
 
         def victims(claimant: Job) -> QueueTree:
-            return victim_queue(
-                session,
+            return queues.make(
+                lambda queue: queue == claimant.queue,
                 lambda job: (
-                    job.queue == claimant.queue
-                    and job.priority < claimant.priority
-                    and ask.preempt_victim_filter(claimant, job)
+                    job.priority < claimant.priority and ask.preempt_victim_filter(claimant, job)
                 ),
             )
 

@@ -10,7 +10,7 @@ from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Solver
-from pumice_builtin_actions._fair import SolverOptions, attempt, victim_queue, waiting_jobs
+from pumice_builtin_actions._fair import SolverOptions, VictimQueues, attempt, waiting_jobs
 
 
 class SolveReclaim(Action):
@@ -31,14 +31,12 @@ class SolveReclaim(Action):
         )
 
     def execute(self, session: Session) -> None:
-        ask = session.ask
+        ask, queues = session.ask, VictimQueues(session)
 
         def victims(claimant: Job) -> QueueTree:
-            return victim_queue(
-                session,
-                lambda job: (
-                    job.queue != claimant.queue and ask.reclaim_victim_filter(claimant, job)
-                ),
+            return queues.make(
+                lambda queue: queue != claimant.queue,
+                lambda job: ask.reclaim_victim_filter(claimant, job),
             )
 
         solver = Solver(

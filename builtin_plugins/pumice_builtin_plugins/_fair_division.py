@@ -1,4 +1,4 @@
-"""Divide one resource among queues: quotas first, then the rest by priority and weight."""
+"""Divide resources among queues: quotas first, then the rest by priority and weight."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from pumice_builtin_plugins._fair_amounts import UNITS, Amount
+from pumice_builtin_plugins._fair_queues import FairQueue
 
 _ZERO = Fraction(0)
 
@@ -29,6 +32,31 @@ class Claim:
     @property
     def missing(self) -> int:
         return self.requestable - self.share
+
+
+def share_out(
+    amount: Amount, queues: Sequence[FairQueue], k: Fraction, cluster_total: Amount
+) -> None:
+    """Give the queues their fair shares of an amount, and their children theirs of those."""
+    shares = []
+    for i, unit in enumerate(UNITS):
+        claims = [
+            Claim(
+                deserved=queue.terms.deserved[i],
+                limit=queue.terms.limit[i],
+                weight=queue.terms.weight[i],
+                request=queue.request[i],
+                priority=queue.priority,
+                usage=queue.usage[i],
+            )
+            for queue in queues
+        ]
+        divide(amount[i], claims, k, unit)
+        shares.append([claim.share for claim in claims])
+    for queue, cpu, memory, gpus in zip(queues, *shares, strict=True):
+        queue.settle((cpu, memory, gpus), cluster_total)
+        if queue.children:
+            share_out(queue.fair_share, queue.children, k, cluster_total)
 
 
 def divide(total: int, claims: Sequence[Claim], k: Fraction, unit: int = 1) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 from pumice.model.facts import (
@@ -14,12 +12,9 @@ from pumice.model.facts import (
     Node,
     PodGroup,
     PriorityClass,
-    Queue,
     ResourceQuota,
 )
-from pumice.model.gpu_request import GPU
 from pumice.model.quantity import PODS
-from pumice.model.resources import Resource
 from pumice_builtin_plugins._snapshot_pods import (
     Object,
     compact,
@@ -29,6 +24,7 @@ from pumice_builtin_plugins._snapshot_pods import (
     timestamp,
     write_pod,
 )
+from pumice_builtin_plugins._snapshot_queues import write_queue
 
 _KEPT = {
     "BindRequest": "bindRequests",
@@ -86,75 +82,6 @@ def write_node(node: Node) -> Object:
 
 def _slots(node: Node) -> Object:
     return {PODS: str(node.max_pods)} if node.max_pods else {}
-
-
-# -- queues
-
-
-def write_queue(queue: Queue) -> Object:
-    if queue.family == "kai":
-        return {
-            "apiVersion": "scheduling.run.ai/v2",
-            "kind": "Queue",
-            "metadata": metadata(queue),
-            "spec": compact(
-                displayName=queue.display_name,
-                parentQueue=queue.parent,
-                priority=queue.priority,
-                preemptMinRuntime=_duration(queue.preempt_min_runtime),
-                reclaimMinRuntime=_duration(queue.reclaim_min_runtime),
-                resources=_kai_terms(queue),
-            ),
-        }
-    devices = queue.device_limits
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": metadata(queue),
-        "spec": compact(
-            weight=queue.weight,
-            priority=queue.priority,
-            parent=queue.parent,
-            reclaimable=queue.reclaimable,
-            affinity=dict(queue.affinity),
-            **_volcano_bound("capability", queue.limit, devices),
-            **_volcano_bound("deserved", queue.deserved, devices),
-            **_volcano_guarantee(queue),
-        ),
-        "status": {"state": queue.state},
-    }
-
-
-def _volcano_bound(part: str, bound: Resource | None, devices: Mapping[str, Any]) -> Object:
-    if bound is None:
-        return {}
-    return {part: quantities(bound) | dict(devices.get(part, {}))}
-
-
-def _volcano_guarantee(queue: Queue) -> Object:
-    told = _volcano_bound("guarantee", queue.guarantee, queue.device_limits)
-    return {"guarantee": {"resource": told["guarantee"]}} if told else {}
-
-
-def _kai_terms(queue: Queue) -> Object:
-    weights = queue.over_quota_weight or Resource()
-    return {
-        name: {
-            "quota": _kai_amount(queue.deserved, key, unit),
-            "limit": _kai_amount(queue.limit, key, unit),
-            "overQuotaWeight": weights.get(key),
-        }
-        for name, key, unit in (("cpu", "cpu", 1), ("memory", "memory", 10**6), ("gpu", GPU, 1000))
-    }
-
-
-def _kai_amount(bound: Resource | None, name: str, unit: int) -> float:
-    amount = (bound or Resource()).get(name)
-    return -1 if amount == math.inf else amount / unit
-
-
-def _duration(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{seconds}s"
 
 
 # -- pod groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
@@ -18,16 +17,14 @@ from pumice.model.task import Task, TaskStatus
 from pumice.verdicts import Refusal
 from pumice_builtin_plugins._fair_amounts import (
     NOTHING,
-    UNITS,
-    Amount,
     Amounts,
     add_up,
     as_resource,
 )
 from pumice_builtin_plugins._fair_capacity import over_quota, refusal
-from pumice_builtin_plugins._fair_division import Claim, divide
+from pumice_builtin_plugins._fair_division import share_out
 from pumice_builtin_plugins._fair_order import JobAmounts, compare
-from pumice_builtin_plugins._fair_queues import FairQueue, count_jobs, exact, grow_tree, roots
+from pumice_builtin_plugins._fair_queues import count_jobs, exact, grow_tree, roots
 from pumice_builtin_plugins._fair_reclaim import (
     Judge,
     Reclaimer,
@@ -68,11 +65,11 @@ class FairShare(Plugin):
             description="How many times as saturated as the reclaimer a queue must be to lose "
             "over-quota room; at least 1.",
         )
-        window: Duration | None = Field(
-            None,
+        window: Duration = Field(
+            0.0,
             alias="usage.windowSize",
-            gt=0,
-            description="Keep a history of what queues hold, this long (7d); absent: none.",
+            ge=0,
+            description="Keep a history of what queues hold, this long (7d); 0: none.",
         )
         window_type: WindowType = Field(
             "sliding",
@@ -115,12 +112,12 @@ class FairShare(Plugin):
         )
         self._queues = grow_tree(session.queues.values(), usage, NONE)
         count_jobs(self._queues, session.jobs.values(), self._amounts)
-        self._divide(self._total, roots(self._queues), exact(self.options.k))
+        share_out(self._total, roots(self._queues), exact(self.options.k), self._total)
         self._books = copy_books(self._queues)
 
     def _find_history(self) -> UsageHistory | None:
         options, memory = self.options, self.session.memory
-        if options.window is None:
+        if not options.window:
             return None
         window = Window(
             options.window,
@@ -133,27 +130,6 @@ class FairShare(Plugin):
         if not isinstance(history, UsageHistory) or history.window != window:
             history = memory[self.name] = UsageHistory(window)
         return history
-
-    def _divide(self, total: Amount, queues: Sequence[FairQueue], k: Fraction) -> None:
-        shares = []
-        for i, unit in enumerate(UNITS):
-            claims = [
-                Claim(
-                    deserved=queue.terms.deserved[i],
-                    limit=queue.terms.limit[i],
-                    weight=queue.terms.weight[i],
-                    request=queue.request[i],
-                    priority=queue.priority,
-                    usage=queue.usage[i],
-                )
-                for queue in queues
-            ]
-            divide(total[i], claims, k, unit)
-            shares.append([claim.share for claim in claims])
-        for queue, cpu, memory, gpus in zip(queues, *shares, strict=True):
-            queue.settle((cpu, memory, gpus), self._total)
-            if queue.children:
-                self._divide(queue.fair_share, queue.children, k)
 
     @hookimpl
     def on_session_close(self) -> None:

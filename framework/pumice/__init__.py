@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from loguru import logger
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pumice.action import Action
-from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
-from pumice.errors import PumiceError
-from pumice.plugin import API_VERSION, OptionsModel, Plugin, hookimpl
+if TYPE_CHECKING:
+    from pumice.action import Action
+    from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
+    from pumice.errors import PumiceError
+    from pumice.plugin import API_VERSION, OptionsModel, Plugin, hookimpl
 
 __version__ = "0.1.0"
 
-logger.disable("pumice")  # a library is quiet until its application asks (the CLI does)
+_HOME = {
+    "ABSTAIN": "pumice.combine",
+    "API_VERSION": "pumice.plugin",
+    "Action": "pumice.action",
+    "OptionsModel": "pumice.plugin",
+    "PERMIT": "pumice.combine",
+    "Plugin": "pumice.plugin",
+    "PumiceError": "pumice.errors",
+    "REJECT": "pumice.combine",
+    "SKIP": "pumice.combine",
+    "hookimpl": "pumice.plugin",
+}
 
 __all__ = [
     "ABSTAIN",
@@ -26,3 +39,10 @@ __all__ = [
     "__version__",
     "hookimpl",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy because pytest imports the package in every suite of an environment that has it.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

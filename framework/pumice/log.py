@@ -1,4 +1,4 @@
-"""What the command line logs, and how: quiet unless asked."""
+"""The logger, quiet until asked, and what the command line lets it say."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from loguru import logger
 
 if TYPE_CHECKING:
     from loguru import Message, Record
+
+__all__ = ["logger", "setup"]
+
+logger.disable("pumice")  # a library is quiet until its application asks (the CLI does)
 
 _LEVELS = {-1: "ERROR", 0: "WARNING", 1: "INFO", 2: "DEBUG"}
 

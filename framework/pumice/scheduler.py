@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from loguru import logger
-
 from pumice import status
 from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
 from pumice.invariants import check
+from pumice.log import logger
 from pumice.model.cluster import build_cluster
 from pumice.session.session import Session
 

@@ -18,6 +18,7 @@ from pumice import Plugin, hookimpl
 from pumice.errors import PluginError, StatementError
 from pumice.invariants import check
 from pumice.model.task import IS_ALLOCATED, TaskStatus
+from pumice.session.statement import Statement
 from pumice_builtin_plugins.binpack import Binpack
 from pumice_builtin_plugins.drf import Drf
 from pumice_builtin_plugins.gang import Gang
@@ -28,6 +29,7 @@ from pumice_builtin_plugins.proportion import Proportion
 from tests.framework._build import World, policy, task
 from tests.framework._photo import differences, photograph
 from tests.framework._worlds import worlds
+from tests.plugins._shares import SharedWorld
 
 _S = TaskStatus
 
@@ -446,6 +448,34 @@ def test_a_victim_that_is_promised_another_place_is_on_both_until_it_is_taken_ba
             statement.unevict(run)
         _check_books(session)
     assert same(session, before)
+
+
+def _moved_between_gpus(*, exact):
+    """What a node's CPUs are counted as, after a victim's move to another GPU was taken back."""
+    world = SharedWorld()
+    world.node("n", gpu=2)
+    world.pod("x", on="n", gpu=0.5, shares="g1")
+    world.open("nodeavailability")
+    session, victim = world.session, world.task("x")
+    for _ in range(2):
+        with Statement(session, exact=exact) as statement:
+            statement.evict(victim, "move")
+            mark = statement.checkpoint()
+            statement.pipeline(victim, 0, groups=("g2",))
+            statement.rollback(mark)
+            statement.pipeline(victim, 0, groups=("g3",))
+        assert (victim.status, victim.gpu_groups) == (_S.RUNNING, ("g1",))
+        check(session)
+    nodes = session.nodes
+    return [int(column[0][0]) // 1000 for column in (nodes.idle, nodes.used, nodes.releasing)]
+
+
+def test_a_move_to_another_gpu_of_the_node_is_taken_back_exactly():
+    assert _moved_between_gpus(exact=True) == [7, 1, 0]
+
+
+def test_an_inexact_undo_leaves_what_the_victim_was_leaving_counted_once_each_time():
+    assert _moved_between_gpus(exact=False) == [5, 3, 2]
 
 
 REFUSED = {

@@ -506,7 +506,7 @@ class TestOptions:
 
     def test_defaults(self):
         options = self.options()
-        assert (options.k, options.saturation_multiplier, options.window) == (1.0, 1.0, None)
+        assert (options.k, options.saturation_multiplier, options.window) == (1.0, 1.0, 0.0)
 
 
 def test_messages_are_told_quota_share_and_use(world):

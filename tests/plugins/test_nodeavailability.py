@@ -57,3 +57,22 @@ def test_memory_beyond_a_gpu_fits_only_where_gpus_go_into_it_evenly() -> None:
     world.open("nodeavailability")
     assert world.scores("a") == [0, 100, 100]
     assert world.scores("b") == [0, 0, 100]
+
+
+def test_a_node_that_owes_a_gpu_is_available_to_nobody_who_asks_for_something() -> None:
+    world = SharedWorld()
+    for name in ("n1", "n2"):
+        world.node(name, gpu=1)
+    world.pod("x", on="n1", gpu=1)
+    world.pod("part", gpu=0.5)
+    world.pod("cpus")
+    world.pod("nothing", cpu=0)
+    world.open("nodeavailability")
+    with world.session.statement() as statement:
+        statement.evict(world.task("x"), "test")
+        statement.pipeline(world.task("part"), 0, groups=("g",))
+        assert world.scores("cpus") == [100, 100]
+        statement.evict(world.task("part"), "test")
+        assert world.session.nodes.handle(0).idle.scalars["nvidia.com/gpu"] == -1000
+        assert world.scores("cpus") == [0, 100]
+        assert world.scores("nothing") == [100, 100]

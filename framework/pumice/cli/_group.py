@@ -18,7 +18,7 @@ COMMANDS = {
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
-    "config": ("pumice.cli.config:command", "Check a policy, or show what it amounts to."),
+    "config": ("pumice.cli.config:command", "Check, show or import a policy."),
 }
 """Subcommands: where each lives, and its line of help, so that help imports none of them."""
 

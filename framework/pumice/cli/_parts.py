@@ -17,7 +17,6 @@ from pumice.cli._output import (
 )
 from pumice.config.options import Option, describe
 from pumice.discovery import Catalog, Listed, Loaded
-from pumice.hookspecs import POINTS
 
 Part = Literal["plugin", "action"]
 
@@ -45,7 +44,8 @@ def list_parts(kind: Part, output: str) -> None:
 
 def show_part(kind: Part, name: str, output: str) -> None:
     """One class: where it comes from, what it answers, its options."""
-    loaded = Catalog().load(kind, name)
+    catalog = Catalog()
+    loaded = catalog.load(kind, name)
     options = describe(loaded.cls.Options)
     if output == "json":
         print_json({**_loaded_data(loaded), "options": [asdict(option) for option in options]})
@@ -58,7 +58,7 @@ def show_part(kind: Part, name: str, output: str) -> None:
     if loaded.points:
         print_heading("Extension points")
         points = make_table("POINT", "COMBINED BY", "MEANING")
-        for point in (POINTS[point] for point in loaded.points):
+        for point in (catalog.points[point] for point in loaded.points):
             add_row(points, point.name, point.rule.name, point.summary)
         print_table(points)
     print_heading("Options" if options else "No options")

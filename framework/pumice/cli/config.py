@@ -21,7 +21,8 @@ from pumice.config.importers import importer, importer_names
 from pumice.config.importers._toml import write_toml
 from pumice.config.options import values_of
 from pumice.errors import PolicyError, PumiceError
-from pumice.hookspecs import POINTS
+
+_SPELLED = {"kai": "KAI", "volcano": "Volcano"}
 
 
 @click.group("config")
@@ -103,7 +104,7 @@ def import_(file: str, origin: str, output_file: Path | None) -> None:
         warnings = policy_from_dict(policy, where=name).warnings
     except MissingParts as missing:
         warnings = tuple(missing.problems)
-    title = f"Imported from the {origin.capitalize()} configuration {Path(name).name}."
+    title = f"Imported from the {_SPELLED.get(origin, origin)} configuration {Path(name).name}."
     result = write_toml(policy, title, notes)
     for line in (*(f"note: {note}" for note in notes), *(f"warning: {w}" for w in warnings)):
         click.echo(line.replace("\n", "\n    "), err=True)
@@ -156,7 +157,7 @@ def _print_voters(policy: Policy) -> None:
     table = make_table("POINT", "COMBINED BY", *tiers)
     for point, voters in _voters(policy).items():
         cells = (", ".join(names) for names in voters)
-        add_row(table, point, POINTS[point].rule.name, *cells)
+        add_row(table, point, policy.points[point].rule.name, *cells)
     print_table(table)
 
 
@@ -167,10 +168,10 @@ def _print_warnings(policy: Policy) -> None:
 
 def _voters(policy: Policy) -> dict[str, list[list[str]]]:
     """Per extension point that anybody answers: the names, tier by tier, in order."""
-    points = {point.base for point in POINTS.values()}
+    points = {point.base for point in policy.points.values()}
     found = {
         point: [[entry.name for entry in tier] for tier in policy.voters(point)]
-        for point in POINTS
+        for point in policy.points
         if point in points
     }
     return {point: tiers for point, tiers in found.items() if any(tiers)}

@@ -21,7 +21,6 @@ from pumice.config import Policy, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
-from pumice.hookspecs import POINTS
 from pumice.ledger import Ledger
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
@@ -63,7 +62,7 @@ def command(
     the standard input. Between cycles, bound pods start to run and evicted pods go away.
     """
     catalog = Catalog()
-    ledger = _ledger(hooks)
+    ledger = _ledger(hooks, catalog)
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -133,11 +132,12 @@ def _advance(backend: Backend, policy: Policy) -> None:
         backend.step(policy.scheduler.period)
 
 
-def _ledger(hooks: Sequence[str]) -> Ledger | None:
+def _ledger(hooks: Sequence[str], catalog: Catalog) -> Ledger | None:
     """A ledger that prints what is asked at these extension points."""
     if not hooks:
         return None
-    known = [*POINTS, ALL]
+    points = catalog.points
+    known = [*points, ALL]
     for hook in hooks:
         if hook not in known:
             near = did_you_mean(hook, known)
@@ -147,7 +147,7 @@ def _ledger(hooks: Sequence[str]) -> Ledger | None:
             )
     if ALL in hooks:
         return Ledger(_print_event)
-    return Ledger(_print_event, [POINTS[hook].base for hook in hooks], statements=False)
+    return Ledger(_print_event, [points[hook].base for hook in hooks], statements=False)
 
 
 def _print_event(event: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.shape import Seat
-from pumice.hookspecs import POINTS
 
 
 def advise(
@@ -40,7 +39,7 @@ def _about_action(policy: Policy, entry: ActionEntry, order: Mapping[str, int]) 
 def _about_plugin(
     entry: PluginEntry, tier: Sequence[PluginEntry], order: Mapping[str, int]
 ) -> Iterator[str]:
-    implemented = {POINTS[point].base for point in entry.points}
+    implemented = {entry.known[point].base for point in entry.points}
     for point in sorted(entry.disable - implemented):
         yield f"{entry.name} does not answer {point} anyway, so disabling it changes nothing"
     if entry.name == "gang" and "preempt" in order and _votes(entry, "preemptable"):

@@ -61,7 +61,10 @@ class Builder:
                 ActionEntry(name, loaded.cls, options, loaded.source)
                 for name, (loaded, options) in made_actions.items()
             ),
-            tiers=tuple(tuple(_entry(s, *made_plugins[s.name]) for s in tier) for tier in tiers),
+            tiers=tuple(
+                tuple(self._entry(seat, *made_plugins[seat.name]) for seat in tier)
+                for tier in tiers
+            ),
             scheduler=scheduler,
             warnings=(),
             origin=self.origin,
@@ -72,6 +75,7 @@ class Builder:
                 "action": action_values,
                 "scheduler": scheduler_values,
             },
+            points=self.catalog.points,
         )
         return replace(policy, warnings=(*self.warnings, *advise(policy, actions, tiers)))
 
@@ -92,7 +96,9 @@ class Builder:
                 self.problems.add(self.main, (), text)
         return (
             read_actions(last["actions"], self.problems) if "actions" in last else [],
-            read_tiers(last["tiers"], self.problems) if "tiers" in last else [],
+            read_tiers(last["tiers"], self.problems, self.catalog.points)
+            if "tiers" in last
+            else [],
         )
 
     def _parts(
@@ -191,11 +197,17 @@ class Builder:
             self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)
         return settings or SchedulerSettings(), given.values
 
-
-def _entry(seat: Seat, loaded: Loaded, options: OptionsModel) -> PluginEntry:
-    return PluginEntry(
-        seat.name, loaded.cls, options, loaded.source, loaded.points, seat.enable, seat.disable
-    )
+    def _entry(self, seat: Seat, loaded: Loaded, options: OptionsModel) -> PluginEntry:
+        return PluginEntry(
+            seat.name,
+            loaded.cls,
+            options,
+            loaded.source,
+            loaded.points,
+            seat.enable,
+            seat.disable,
+            self.catalog.points,
+        )
 
 
 def _plain(seat: Seat) -> str | dict[str, Any]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from loguru import logger
-
 from pumice.action import Action
 from pumice.config.policy import Policy
 from pumice.errors import LoadError, PumiceError
+from pumice.log import logger
 
 
 @dataclass(frozen=True, slots=True)

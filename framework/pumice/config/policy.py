@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pumice.action import Action
 from pumice.config.settings import SchedulerSettings
 from pumice.discovery import Source
 from pumice.errors import PolicyError
-from pumice.hookspecs import POINTS
+from pumice.hookspecs import POINTS, ExtensionPoint
 from pumice.plugin import OptionsModel, Plugin
 
 
@@ -27,10 +27,14 @@ class PluginEntry:
     enable: frozenset[str] | None = None
     """The only gated points that it may answer; None: all. Forms stand here as their base."""
     disable: frozenset[str] = frozenset()
+    known: Mapping[str, ExtensionPoint] = field(
+        default_factory=lambda: POINTS, repr=False, compare=False
+    )
+    """Every extension point there is."""
 
     def answers(self, point: str) -> bool:
         """Whether the policy lets it answer the point, if it implements it."""
-        declared = POINTS[point]
+        declared = self.known[point]
         if not declared.gated:
             return True
         if self.enable is not None and declared.base not in self.enable:
@@ -60,6 +64,10 @@ class Policy:
     """The file or preset, for people."""
     raw: dict[str, Any]
     """The effective configuration as plain data, in the shape of the TOML file."""
+    points: Mapping[str, ExtensionPoint] = field(
+        default_factory=lambda: POINTS, repr=False, compare=False
+    )
+    """Every extension point there is, those of installed distributions among them."""
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:
@@ -67,7 +75,7 @@ class Policy:
 
     def voters(self, point: str) -> tuple[tuple[PluginEntry, ...], ...]:
         """Who answers an extension point in any of its forms, tier by tier."""
-        forms = {form.name for form in POINTS.values() if form.base == POINTS[point].base}
+        forms = {p.name for p in self.points.values() if p.base == self.points[point].base}
         return tuple(
             tuple(e for e in tier if e.answers(point) and not forms.isdisjoint(e.points))
             for tier in self.tiers

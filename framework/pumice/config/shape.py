@@ -10,9 +10,10 @@ from pumice._nearest import did_you_mean
 from pumice.config.layers import Layer
 from pumice.config.lines import KeyPath
 from pumice.config.problems import Problems
-from pumice.hookspecs import POINTS
+from pumice.hookspecs import ExtensionPoint
 
 _ENTRY = ("name", "enable", "disable")
+Points = Mapping[str, ExtensionPoint]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def read_actions(layer: Layer, problems: Problems) -> list[Seat]:
     return seats
 
 
-def read_tiers(layer: Layer, problems: Problems) -> list[list[Seat]]:
+def read_tiers(layer: Layer, problems: Problems, points: Points) -> list[list[Seat]]:
     value = layer.data["tiers"]
     if not isinstance(value, list) or not value:
         problems.add(layer, ("tiers",), _wanted("'tiers'", "a list of tables", value))
@@ -52,7 +53,7 @@ def read_tiers(layer: Layer, problems: Problems) -> list[list[Seat]]:
     seen: set[str] = set()
     for number, tier in enumerate(value):
         seats = []
-        for seat in _read_tier(layer, ("tiers", number), tier, problems):
+        for seat in _read_tier(layer, ("tiers", number), tier, problems, points):
             if seat.name in seen:
                 problems.add(layer, seat.path, f"plugin {seat.name!r} is listed twice")
                 continue
@@ -62,7 +63,9 @@ def read_tiers(layer: Layer, problems: Problems) -> list[list[Seat]]:
     return tiers
 
 
-def _read_tier(layer: Layer, path: KeyPath, tier: Any, problems: Problems) -> Iterator[Seat]:
+def _read_tier(
+    layer: Layer, path: KeyPath, tier: Any, problems: Problems, points: Points
+) -> Iterator[Seat]:
     if not isinstance(tier, Mapping):
         problems.add(layer, path, _wanted("a tier", "a table with the key 'plugins'", tier))
         return
@@ -81,13 +84,15 @@ def _read_tier(layer: Layer, path: KeyPath, tier: Any, problems: Problems) -> It
         if isinstance(entry, str):
             yield Seat(entry, layer, place)
         elif isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
-            yield _read_entry(layer, place, entry, problems)
+            yield _read_entry(layer, place, entry, problems, points)
         else:
             wanted = "a name or a table { name = …, enable or disable = […] }"
             problems.add(layer, place, _wanted("a plugin", wanted, entry))
 
 
-def _read_entry(layer: Layer, path: KeyPath, entry: Mapping[str, Any], problems: Problems) -> Seat:
+def _read_entry(
+    layer: Layer, path: KeyPath, entry: Mapping[str, Any], problems: Problems, points: Points
+) -> Seat:
     name = entry["name"]
     for key in entry:
         if key not in _ENTRY:
@@ -95,8 +100,9 @@ def _read_entry(layer: Layer, path: KeyPath, entry: Mapping[str, Any], problems:
             problems.add(
                 layer, (*path, key), f"the entry of plugin {name!r} has no key {key!r}{hint}"
             )
-    enable = _read_points(layer, path, "enable", entry, problems)
-    disable = _read_points(layer, path, "disable", entry, problems) or frozenset()
+    enable = _read_points(layer, (*path, "enable"), entry.get("enable"), problems, points)
+    disable = _read_points(layer, (*path, "disable"), entry.get("disable"), problems, points)
+    disable = disable or frozenset()
     both = sorted((enable or frozenset()) & disable)
     if both:
         text = f"plugin {name!r} both enables and disables {', '.join(both)}"
@@ -105,24 +111,25 @@ def _read_entry(layer: Layer, path: KeyPath, entry: Mapping[str, Any], problems:
 
 
 def _read_points(
-    layer: Layer, path: KeyPath, key: str, entry: Mapping[str, Any], problems: Problems
+    layer: Layer, path: KeyPath, value: Any, problems: Problems, known: Points
 ) -> frozenset[str] | None:
-    value = entry.get(key)
+    """The points that ``enable`` or ``disable`` names."""
     if value is None:
         return None
+    key = path[-1]
     if not isinstance(value, list):
-        problems.add(layer, (*path, key), _wanted(f"{key!r}", "a list of extension points", value))
+        problems.add(layer, path, _wanted(f"{key!r}", "a list of extension points", value))
         return None
     points = set()
     for number, point in enumerate(value):
-        place = (*path, key, number)
-        if not isinstance(point, str) or point not in POINTS:
-            hint = did_you_mean(point, POINTS) or "; 'pumice hooks' lists them"
+        place = (*path, number)
+        if not isinstance(point, str) or point not in known:
+            hint = did_you_mean(point, known) or "; 'pumice hooks' lists them"
             problems.add(layer, place, f"there is no extension point {point!r}{hint}")
-        elif key == "disable" and not POINTS[point].gated:
+        elif key == "disable" and not known[point].gated:
             problems.add(layer, place, f"{point!r} cannot be disabled; leave the plugin out")
         else:
-            points.add(POINTS[point].base)
+            points.add(known[point].base)
     return frozenset(points)
 
 

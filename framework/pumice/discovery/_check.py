@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -11,13 +12,16 @@ import pluggy
 from pumice._nearest import did_you_mean
 from pumice.action import Action
 from pumice.discovery._scan import GROUPS, Kind
-from pumice.hookspecs import POINTS, PROJECT, SPECS
+from pumice.hookspecs import PROJECT, SPECS, ExtensionPoint
 from pumice.plugin import API_VERSION, SCOPE_ATTRIBUTE, OptionsModel, Plugin, Scope
 
 BASES: dict[Kind, type] = {"plugin": Plugin, "action": Action}
 _ORDER = ("tryfirst", "trylast", "wrapper", "hookwrapper")
 _KINDS = inspect.Parameter
 _ARTICLE = {"plugin": "a plugin", "action": "an action"}
+
+
+Points = Mapping[str, ExtensionPoint]
 
 
 @dataclass(slots=True)
@@ -29,15 +33,17 @@ class Findings:
     warnings: list[str] = field(default_factory=list)
 
 
-def hook_manager() -> pluggy.PluginManager:
-    """A pluggy manager that knows every extension point."""
-    manager = pluggy.PluginManager(PROJECT)
-    for spec in SPECS:
-        manager.add_hookspecs(spec)
-    return manager
+class Contract:
+    """The extension points that a plugin may implement, and pluggy's view of them."""
+
+    def __init__(self, points: Points, specs: Sequence[type] = ()) -> None:
+        self.points = points
+        self.manager = pluggy.PluginManager(PROJECT)
+        for spec in (*SPECS, *specs):
+            self.manager.add_hookspecs(spec)
 
 
-def check(kind: Kind, name: str, thing: Any, manager: pluggy.PluginManager) -> Findings:
+def check(kind: Kind, name: str, thing: Any, contract: Contract) -> Findings:
     """Look at what an entry point led to."""
     findings = Findings()
     misfit = _misfit(kind, thing)
@@ -52,8 +58,15 @@ def check(kind: Kind, name: str, thing: Any, manager: pluggy.PluginManager) -> F
         findings.problems.append(f"its Options is no subclass of {base}.Options")
     if kind == "action" and thing.execute is Action.execute:
         findings.problems.append("it has no method execute(self, session)")
+    if kind == "action":
+        findings.problems += [
+            f"it needs the extension point {point!r}, which does not exist"
+            f"{did_you_mean(point, contract.points)}"
+            for point in thing.needs
+            if point not in contract.points
+        ]
     if kind == "plugin":
-        _check_hooks(name, thing, manager, findings)
+        _check_hooks(name, thing, contract, findings)
     return findings
 
 
@@ -89,21 +102,22 @@ def _version_problems(cls: Any) -> list[str]:
     return [f"it was written for API {declared}, this is API {API_VERSION}; {fix}"]
 
 
-def _check_hooks(name: str, cls: type, manager: pluggy.PluginManager, findings: Findings) -> None:
+def _check_hooks(name: str, cls: type, contract: Contract, findings: Findings) -> None:
+    points, manager = contract.points, contract.manager
     implemented = set()
     for attribute in dir(cls):
         marks = manager.parse_hookimpl_opts(cls, attribute)
         if marks is None:
-            if attribute in POINTS and callable(getattr(cls, attribute)):
+            if attribute in points and callable(getattr(cls, attribute)):
                 findings.warnings.append(
                     f"method {attribute} is named like an extension point but is not decorated "
                     f"with @hookimpl, so it is never asked ({_place(cls, attribute)})"
                 )
             continue
-        problems = _hook_problems(cls, attribute, dict(marks))
+        problems = _hook_problems(cls, attribute, dict(marks), points)
         findings.problems += [f"{text} ({_place(cls, attribute)})" for text in problems]
         implemented.add(attribute)
-    findings.points = tuple(point for point in POINTS if point in implemented)
+    findings.points = tuple(point for point in points if point in implemented)
     if not findings.problems:
         _ask_pluggy(name, cls, manager, findings)
 
@@ -118,12 +132,12 @@ def _ask_pluggy(name: str, cls: type, manager: pluggy.PluginManager, findings: F
         manager.unregister(cls, name)
 
 
-def _hook_problems(cls: type, hook: str, marks: dict[str, Any]) -> list[str]:
+def _hook_problems(cls: type, hook: str, marks: dict[str, Any], points: Points) -> list[str]:
     function = inspect.getattr_static(cls, hook)
-    if hook not in POINTS:
+    if hook not in points:
         if marks.get("optionalhook"):
             return []
-        return [f"hook {hook!r} does not exist{did_you_mean(hook, POINTS)}"]
+        return [f"hook {hook!r} does not exist{did_you_mean(hook, points)}"]
     if not inspect.isfunction(function):
         return [f"hook {hook!r} must be a plain method, not a {type(function).__name__}"]
     problems = []
@@ -142,11 +156,10 @@ def _hook_problems(cls: type, hook: str, marks: dict[str, Any]) -> list[str]:
         )
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         problems.append(f"hook {hook!r} must return its answer: no async def, no yield")
-    return problems + _argument_problems(hook, function)
+    return problems + _argument_problems(hook, function, points[hook].args)
 
 
-def _argument_problems(hook: str, function: Any) -> list[str]:
-    known = POINTS[hook].args
+def _argument_problems(hook: str, function: Any, known: Sequence[str]) -> list[str]:
     # Dispatch calls this very function, so what a decorator wraps does not count.
     parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
     if not parameters or parameters[0].name != "self":

@@ -8,12 +8,13 @@ from typing import Any, Literal, NoReturn
 
 from stevedore.named import NamedExtensionManager
 
-Kind = Literal["plugin", "action", "backend"]
+Kind = Literal["plugin", "action", "backend", "hookspecs"]
 
 GROUPS: dict[Kind, str] = {
     "plugin": "pumice.plugins",
     "action": "pumice.actions",
     "backend": "pumice.backends",
+    "hookspecs": "pumice.hookspecs",
 }
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint
+from types import MappingProxyType
 from typing import Any
-
-import pluggy
 
 from pumice._nearest import nearest
 from pumice.discovery import _scan
-from pumice.discovery._check import check, hook_manager
+from pumice.discovery._check import Contract, check
 from pumice.discovery._scan import GROUPS, Kind
+from pumice.discovery._specs import check_specs, taken
 from pumice.errors import LoadError
+from pumice.hookspecs import POINTS, ExtensionPoint, read_points
 
 KINDS: tuple[Kind, ...] = tuple(GROUPS)
 
@@ -49,7 +51,7 @@ class Loaded:
     cls: type[Any]
     source: Source
     points: tuple[str, ...]
-    """The extension points that it implements."""
+    """The extension points that it implements or, of hookspecs, declares."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -83,14 +85,27 @@ class Catalog:
         return _scan.installed()
 
     @cached_property
-    def _hooks(self) -> pluggy.PluginManager:
-        return hook_manager()
+    def _contract(self) -> Contract:
+        """The framework's points and those of every installed class of them that is sound."""
+        listed = [line.loaded for line in self.listing("hookspecs") if line.loaded is not None]
+        points = dict(POINTS)
+        for loaded in listed:
+            points |= {p.name: p for p in read_points(loaded.cls, loaded.source.label)}
+        return Contract(MappingProxyType(points), [loaded.cls for loaded in listed])
+
+    @property
+    def points(self) -> Mapping[str, ExtensionPoint]:
+        """Every extension point by name: the framework's, then those that are installed."""
+        return self._contract.points
 
     def register_local(self, kind: Kind, name: str, cls: type[Any]) -> None:
         """Make a class known without an entry point; it hides an installed one of that name."""
         self._local[kind, name] = cls
         self._found.pop(kind, None)
         self._loaded.pop((kind, name), None)
+        if kind == "hookspecs":
+            self._loaded.clear()
+            self.__dict__.pop("_contract", None)
 
     def found(self, kind: Kind) -> list[Found]:
         """Everything of this kind, by name. A name that two distributions claim is there twice."""
@@ -153,17 +168,41 @@ class Catalog:
         found = self._only(kind, name)
         what = f"{kind} {name!r} ({found.source.label}, {found.source.entry_point})"
         cls = self._local.get((kind, name)) or self._import(found, what)
-        findings = check(kind, name, cls, self._hooks)
+        if kind == "hookspecs":
+            return self._load_specs(found, cls, what)
+        findings = check(kind, name, cls, self._contract)
         if findings.problems:
             raise LoadError(f"{what}: {'; '.join(findings.problems)}")
         return Loaded(name, cls, found.source, findings.points, tuple(findings.warnings))
+
+    def _load_specs(self, found: Found, cls: type[Any], what: str) -> Loaded:
+        """A class of extension points; a name that two claim is refused to both."""
+        problems = check_specs(cls)
+        points = [] if problems else read_points(cls, found.source.label)
+        problems = problems or taken(points, self._others_points(found))
+        if problems:
+            raise LoadError(f"{what}: {'; '.join(problems)}")
+        return Loaded(found.name, cls, found.source, tuple(point.name for point in points))
+
+    def _others_points(self, own: Found) -> list[ExtensionPoint]:
+        points = []
+        for found in self.found("hookspecs"):
+            if found.name == own.name:
+                continue
+            try:
+                cls = self._local.get((found.kind, found.name)) or self._import(found, "")
+            except LoadError:
+                continue
+            if not check_specs(cls):
+                points += read_points(cls, found.source.label)
+        return points
 
     def _only(self, kind: Kind, name: str) -> Found:
         candidates = [found for found in self.found(kind) if found.name == name]
         if not candidates:
             near = self.nearest(kind, name)
             hint = f"'pumice {kind}s' lists what is"
-            if kind == "backend":
+            if kind in ("backend", "hookspecs"):
                 hint = f"installed: {', '.join(self.names(kind))}"
             if near:
                 hint = f"did you mean {near!r} ({self.label(kind, near)})?"
@@ -205,6 +244,8 @@ def _import_fix(found: Found, error: BaseException) -> str:
         return f"the entry point names {attribute!r}, which {module} does not have"
     if isinstance(error, TypeError) and "hookimpl() got an unexpected keyword" in str(error):
         return "@hookimpl takes only scope; the order of plugins comes from the policy's tiers"
+    if isinstance(error, TypeError) and "extension_point() missing" in str(error):
+        return "name the rule: @extension_point(combine=pumice.combine.First()) or another"
     return (
         f"run again with --debug to see where, or uninstall {found.source.distribution} "
         f"if the {found.kind} is not needed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from pumice.hookspecs._point import PROJECT, ExtensionPoint, extension_point, read_points
+from pumice.hookspecs._point import PROJECT, ExtensionPoint, extension_point, is_point, read_points
 from pumice.hookspecs.capacity import CapacitySpecs
 from pumice.hookspecs.eviction import EvictionSpecs
 from pumice.hookspecs.gang import GangSpecs
@@ -24,6 +24,17 @@ SPECS: tuple[type, ...] = (
 )
 
 POINTS = MappingProxyType({point.name: point for spec in SPECS for point in read_points(spec)})
-"""All extension points by name, in the order a cycle meets them."""
+"""The framework's extension points by name, in the order a cycle meets them.
 
-__all__ = ["POINTS", "PROJECT", "SPECS", "ExtensionPoint", "extension_point", "read_points"]
+A catalog adds those that installed distributions declare; ask its ``points``, or a policy's.
+"""
+
+__all__ = [
+    "POINTS",
+    "PROJECT",
+    "SPECS",
+    "ExtensionPoint",
+    "extension_point",
+    "is_point",
+    "read_points",
+]

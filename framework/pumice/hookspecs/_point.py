@@ -33,6 +33,8 @@ class ExtensionPoint:
     """Whether ``enable`` and ``disable`` of a policy entry apply to it."""
     asked: bool = True
     """False for points that no action asks any more: they are declared for completeness."""
+    source: str = "pumice-framework"
+    """Distribution (and version, where it is not the framework's) that declares it."""
 
     @property
     def base(self) -> str:
@@ -47,7 +49,11 @@ class ExtensionPoint:
 def extension_point(
     combine: Rule, *, form_of: str = "", gated: bool = True, asked: bool = True
 ) -> Callable[[_F], _F]:
-    """Declare a method of a spec class as an extension point combined by ``combine``."""
+    """Declare a method of a spec class as an extension point combined by ``combine``.
+
+    The class is named by an entry point of the group ``pumice.hookspecs``. A method's docstring
+    is its contract: when it is asked, what the answer means, what nobody answering means.
+    """
 
     def mark(function: _F) -> _F:
         setattr(function, _ATTRIBUTE, (combine, form_of, gated, asked))
@@ -56,11 +62,16 @@ def extension_point(
     return mark
 
 
-def read_points(spec: type) -> list[ExtensionPoint]:
+def is_point(function: object) -> bool:
+    """Whether a member of a spec class was declared an extension point."""
+    return hasattr(function, _ATTRIBUTE)
+
+
+def read_points(spec: type, source: str = "pumice-framework") -> list[ExtensionPoint]:
     """The extension points that a spec class declares, in the order they stand there."""
     points = []
     for name, function in vars(spec).items():
-        if not hasattr(function, _ATTRIBUTE):
+        if not is_point(function):
             continue
         combine, form_of, gated, asked = getattr(function, _ATTRIBUTE)
         signature = inspect.signature(function)
@@ -76,6 +87,7 @@ def read_points(spec: type) -> list[ExtensionPoint]:
                 form_of=form_of,
                 gated=gated,
                 asked=asked,
+                source=source,
             )
         )
     return points

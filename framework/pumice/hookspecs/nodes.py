@@ -76,8 +76,7 @@ class NodeSpecs:
         """Score one node for the task; higher is better, None counts as 0.
 
         Asked for every node that passed the filters, and the plugins' scores are added. Prefer
-        ``batch_node_order``. Must not change anything. A plugin that raises: the Volcano actions
-        go on without this node's scores, the KAI actions without the node.
+        ``batch_node_order``. Must not change anything.
 
         Nobody: 0, so the first node by name is taken.
         """

@@ -42,6 +42,8 @@ class Cluster:
     total: np.ndarray
     """What all nodes have, by dimension."""
     extra: dict[str, Any] = field(default_factory=dict)
+    job_journal: list[Job] = field(default_factory=list)
+    """Jobs in the order in which their tasks changed status."""
 
 
 def build_cluster(
@@ -64,7 +66,9 @@ def build_cluster(
         for uid, group in sorted(inventory.groups.items())
         if group.queue in inventory.queues
     }
+    job_journal: list[Job] = []
     for job in jobs.values():
+        job.journal = job_journal
         if job.family == "kai":
             describe_kai_job(job, now)
         else:
@@ -113,6 +117,7 @@ def build_cluster(
         hyper_nodes=tree,
         total=nodes.allocatable.sum(axis=0),
         extra=dict(inventory.extra),
+        job_journal=job_journal,
     )
 
 

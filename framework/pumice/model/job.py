@@ -153,6 +153,7 @@ class Job(Members):
         "family",
         "fit_errors",
         "group",
+        "journal",
         "last_start",
         "min_resources",
         "min_sub_jobs",
@@ -198,6 +199,8 @@ class Job(Members):
         self.allocated_hyper_node = ""
         self.preemptable = False
         """Volcano's mark of a job that may run on revocable nodes."""
+        self.journal: list[Job] = []
+        """Shared by the jobs of a cluster: every change of a task's status adds its job."""
         self.preemptible = True
         """Whether the KAI family may take the job's tasks for others."""
         self.last_start: float | None = None
@@ -259,6 +262,7 @@ class Job(Members):
             return
         sub_job = task.sub_job
         assert sub_job is not None
+        self.journal.append(self)
         self._leave(task, old)
         sub_job._leave(task, old)
         task.status = status

@@ -131,14 +131,6 @@ class NodeTable:
             count += 1
         return count
 
-    def leave_ghost(self, row: int, task: Task, groups: tuple[str, ...]) -> None:
-        """Count a task as leaving a node once more, beside what it really is there."""
-        ghost = Held(task, TaskStatus.RELEASING)
-        ghost.groups = groups
-        self.held[row][f"{task.uid}/ghost-{self.version}"] = ghost
-        self._count(row, task.vector, ghost.status, 1)
-        self._share(row, ghost, 1)
-
     def _entry(self, row: int, task: Task) -> Held:
         entry = self.held[row].get(task.uid)
         if entry is None:

@@ -52,7 +52,7 @@ class Runner:
             return
         for number, text in enumerate(texts):
             name = str(file) if len(texts) == 1 else f"{file}[{number}]"
-            id, title = _names(text)
+            id, title = names_of(text)
             if _chosen(word, name, id, title):
                 yield self.run_text(text, file, id or name, title)
 
@@ -110,7 +110,7 @@ class Runner:
         found = self._policies.get(key)
         if found is None:
             try:
-                found = _fatal(self._load(config, scenario.dialect, file, params))
+                found = fatal(self._load(config, scenario.dialect, file, params))
             except MissingParts as missing:
                 found = missing
             self._policies[key] = found
@@ -141,7 +141,7 @@ class Runner:
         return policy_from_dict(config, where=where, dialect=dialect, catalog=self._catalog)
 
 
-def _fatal(policy: Policy) -> Policy:
+def fatal(policy: Policy) -> Policy:
     """The policy, under which a plugin that raises ends the run unless it says otherwise."""
     if "on_plugin_error" in policy.raw.get("scheduler", {}):
         return policy
@@ -187,7 +187,7 @@ def _reasons(mismatches: list[Mismatch], last: Decisions) -> tuple[tuple[str, st
     return tuple((state.job, state.reason) for state in waiting)
 
 
-def _names(text: Raw) -> tuple[str, str]:
+def names_of(text: Raw) -> tuple[str, str]:
     """Id and title of a scenario that may have anything wrong with it."""
     try:
         names = msgspec.json.decode(text, type=_Names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pumice._nearest import did_you_mean
 from pumice.combine import Answer, Impl, Tiers
 from pumice.errors import PluginError
 from pumice.hookspecs import POINTS, PROJECT, ExtensionPoint
@@ -60,7 +61,10 @@ def implementations(
 
 
 class Dispatch:
-    """The combined answer of every extension point: ``session.ask.job_ready(job)``."""
+    """The combined answer of every extension point: ``session.ask.job_ready(job)``.
+
+    Points that installed distributions declare are attributes as well.
+    """
 
     queue_order: Callable[..., int]
     victim_queue_order: Callable[[Queue, Queue, Queue], int]
@@ -124,6 +128,7 @@ class Dispatch:
         *,
         on_error: Callable[[PluginError], None],
         ledger: Ledger | None = None,
+        points: Mapping[str, ExtensionPoint] = POINTS,
     ) -> None:
         self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
         """Per extension point and tier: who is asked."""
@@ -132,7 +137,7 @@ class Dispatch:
             for number, (entry, _) in enumerate(seated for tier in tiers for seated in tier)
         }
         """Plugin name → its position in the policy."""
-        for point in POINTS.values():
+        for point in points.values():
             voters = implementations(point, tiers)
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
             # Node questions are asked by vector and recorded so (see voices).
@@ -147,6 +152,11 @@ class Dispatch:
             if watcher is not None:
                 combined = watcher.question(point.name, combined)
             setattr(self, point.name, combined)
+
+    def __getattr__(self, point: str) -> Answer:
+        """Only asked for what was not compiled."""
+        near = did_you_mean(point, self.__dict__.get("voters", ()))
+        raise AttributeError(f"no extension point is named {point!r}{near}", name=point, obj=self)
 
     def has(self, point: str) -> bool:
         """Whether any enabled plugin implements the point."""

@@ -64,12 +64,21 @@ class Order:
             return answer < 0
         return (left.created, left.uid) < (right.created, right.uid)
 
+    @property
+    def has_job_keys(self) -> bool:
+        """Whether every plugin that orders jobs gives a key."""
+        return self._job_keys is not None
+
+    def job_key(self, job: Job) -> tuple[Any, ...]:
+        """A job's place in the order, where :attr:`has_job_keys`."""
+        return (*[key(job) for key in self._job_keys or ()], job.created, job.uid)
+
     def job_heap(self, jobs: Iterable[Job] = ()) -> JobHeap:
         """Jobs of a queue, the first to serve on top."""
         keys = self._job_keys
         if keys is None:
             return LiveHeap(self.job_before, jobs)
-        return KeyHeap(lambda job: (*[key(job) for key in keys], job.created, job.uid), jobs)
+        return KeyHeap(self.job_key, jobs)
 
     # -- sub-jobs
 

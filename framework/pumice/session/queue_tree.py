@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
 from pumice.session.heap import LiveHeap
+from pumice.session.ranked import Entry, RankedLeaf
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -21,7 +22,7 @@ class _Branch:
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
-        self.jobs: LiveHeap[Job] | None = None
+        self.jobs: LiveHeap[Job] | RankedLeaf | None = None
         self.popped: list[Job] = []
         self.dirty = False
 
@@ -52,13 +53,39 @@ class QueueTree:
         for job in jobs:
             self.push(job)
 
+    @classmethod
+    def ranked(
+        cls,
+        session: Session,
+        entries: Mapping[str, list[Entry]],
+        keep: Callable[[Job], bool],
+        *,
+        victims: bool = False,
+    ) -> QueueTree:
+        """A tree over jobs that are ranked already, those that ``keep`` refuses left out."""
+        tree = cls(session, (), victims=victims)
+        for name, ranked in entries.items():
+            queue = session.queues.get(name)
+            if not ranked or queue is None or not tree._takes(queue):
+                continue
+            jobs = RankedLeaf(ranked, keep, session.order.job_key, reverse=victims)
+            if len(jobs):
+                leaf = tree._branches[name] = _Branch(queue)
+                leaf.jobs = jobs
+                tree._link(leaf)
+                tree._mark(leaf)
+        return tree
+
     def __bool__(self) -> bool:
         return bool(self._root)
+
+    def _takes(self, queue: Queue) -> bool:
+        return not queue.children and self._has_ancestors(queue)
 
     def push(self, job: Job) -> None:
         """Add a job; one of an unknown queue or of a queue with children is left out."""
         queue = self._session.queues.get(job.queue)
-        if queue is None or queue.children or not self._has_ancestors(queue):
+        if queue is None or not self._takes(queue):
             return
         leaf = self._branches.get(queue.name)
         fresh = leaf is None
@@ -67,7 +94,11 @@ class QueueTree:
             leaf.jobs = LiveHeap(self._job_before)
         assert leaf.jobs is not None
         leaf.jobs.push(job)
-        if self._depth is not None and len(leaf.jobs) > self._depth:
+        if (
+            self._depth is not None
+            and isinstance(leaf.jobs, LiveHeap)
+            and len(leaf.jobs) > self._depth
+        ):
             leaf.jobs.drop_last()
         if fresh:
             self._link(leaf)

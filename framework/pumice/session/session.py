@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from loguru import logger
 
 from pumice.combine import fail, plugin_error
 from pumice.decisions import Bind, Decisions, Eviction
 from pumice.errors import PluginError
+from pumice.log import logger
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
@@ -75,7 +75,7 @@ class Session:
             for tier in policy.tiers
         ]
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
-        self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger)
+        self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
         self.order = Order(self.ask, on_error=self.report)
         self.ask.on_session_open()
         # After opening, so that a plugin's scope may depend on what it found.

@@ -70,12 +70,16 @@ class Statement:
     back. Operations are applied immediately, so that the next question sees them; plugins hear
     ``on_allocate`` and ``on_deallocate`` for each, in both directions. A plugin that raises ends
     the operation, which is undone, with a :class:`~pumice.errors.PluginError`.
+
+    ``exact=False`` copies a flaw of KAI's undo: a victim that came back to its node on other
+    devices is put there anew, and what it was leaving stays counted for the rest of the cycle.
     """
 
-    __slots__ = ("_closed", "_operations", "_session")
+    __slots__ = ("_closed", "_exact", "_operations", "_session")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, exact: bool = True) -> None:
         self._session = session
+        self._exact = exact
         self._operations: list[Operation] = []
         self._closed = False
         session._open_statements.append(self)
@@ -234,7 +238,10 @@ class Statement:
             task.job.set_status(task, op.previous_status)
         else:
             task.status = op.previous_status
-        session.nodes.recount(op.row, task, op.previous_status)
+        if self._exact or task.uid in session.nodes.held[op.row]:
+            session.nodes.recount(op.row, task, op.previous_status)
+        else:
+            session.nodes.add(op.row, task, op.previous_status)
         task.eviction_occurred, task.virtual = op.previous_marks
         session.undone(session.ask.on_allocate(task))
 
@@ -262,7 +269,7 @@ class Statement:
         task.job.set_status(task, op.previous_status)
         session.nodes.remove(op.row, task)
         task.gpu_groups = op.previous_groups
-        if op.aside:
+        if op.aside and self._exact:
             session.nodes.take_back(op.row, task)
         session.undone(session.ask.on_deallocate(task))
         task.node = op.previous_node

@@ -171,7 +171,8 @@ class WholeJobs:
         groups: list[str] = []
         for group in ranked_devices(self._session, task, row):
             if group == WHOLE_GPU:
-                groups.append(_new_group(nodes.names[row], {*shares.used, *groups}))
+                taken = {*shares.used, *shares.marked, *groups}
+                groups.append(_new_group(nodes.names[row], taken))
             else:
                 groups.append(group)
                 waits = waits or not shares.fits_group_now(task.gpu, group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.chunks import has_pending, is_gang_satisfied, job_used_count
 from pumice.session.queue_tree import QueueTree
+from pumice.session.ranked import RankedJobs
 from pumice.session.statement import Statement
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver.builder import ScenarioBuilder
@@ -35,7 +36,8 @@ class Solver:
     ``victims`` makes a fresh queue of candidate victim jobs for a claimant; ``validator`` judges
     a plan that places it. ``budget`` limits the simulations for one job; 0 is no limit.
     ``ghosts`` copies a flaw of KAI's accounting: a trial that moved a victim between devices of
-    its node and was dropped leaves the victim counted as leaving, for the rest of the cycle.
+    its node and was dropped leaves the victim counted as leaving, for the rest of the cycle
+    (``exact=False`` of :class:`~pumice.session.statement.Statement`).
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Solver:
         self._allow_consolidating = allow_consolidating
         self._budget = budget
         self._ghosts = ghosts
+        self._waiting = RankedJobs(session, has_pending) if session.order.has_job_keys else None
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0
@@ -72,8 +75,7 @@ class Solver:
         rows = set(feasible)
         for size in range(1, len(tasks) + 1):
             if solution is not None:
-                self._drop(solution.statement, 0)
-                solution.statement.discard()
+                _drop(solution.statement)
             part = tasks[:size]
             minimums = Counter(task.sub_job.uid for task in part if task.sub_job is not None)
             solution = self._solve_part(job, job.subset(part, minimums), part, recorded, rows)
@@ -84,8 +86,7 @@ class Solver:
             return None
         if is_gang_satisfied(job) and job_used_count(job) > used_before:
             return solution.statement
-        self._drop(solution.statement, 0)
-        solution.statement.discard()
+        _drop(solution.statement)
         return None
 
     @property
@@ -132,7 +133,7 @@ class Solver:
         if latest is None and not scenario.recorded:
             return None
         nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
-        with session.statement() as statement:
+        with Statement(session, exact=not self._ghosts) as statement:
             self._evict(statement, scenario, scenario.recorded)
             for node in nodes:
                 mark = statement.checkpoint()
@@ -144,23 +145,15 @@ class Solver:
                 victims = [*scenario.recorded, *groups]
                 if self._simulate(statement, scenario, victims, rows):
                     if not self._validator(scenario):
-                        self._drop(statement, 0)
+                        statement.rollback(0)
                         return None
-                    saved = session.statement()
+                    saved = Statement(session, exact=not self._ghosts)
                     saved.merge(statement)
                     return _Solution(saved, _gone(victims))
                 rows -= added
-                self._drop(statement, mark)
-            self._drop(statement, 0)
+                statement.rollback(mark)
+            statement.rollback(0)
         return None
-
-    def _drop(self, statement: Statement, mark: int) -> None:
-        """Take back a trial since the mark."""
-        moved = [op for op in statement.operations[mark:] if op.aside]
-        statement.rollback(mark)
-        if self._ghosts:
-            for op in moved:
-                self._session.nodes.leave_ghost(op.row, op.task, op.previous_groups)
 
     def _evict(
         self, statement: Statement, scenario: Scenario, groups: list[VictimGroup]
@@ -191,23 +184,60 @@ class Solver:
         self._left -= 1
         claimant = scenario.preemptor
         of_victims = {group.job.uid for group in victims}
-        jobs = [
-            job
-            for uid, job in session.jobs.items()
-            if uid != claimant.uid and (uid in of_victims or has_pending(job))
-        ]
-        order = QueueTree(session, [*jobs, claimant])
         where = np.array(sorted(rows), dtype=np.intp)
-        placed = False
-        while order:
-            job = order.pop()
-            if job is claimant:
-                if not self._placer.place(statement, job, where, promise=True):
-                    return False
-                placed = True
-            elif job.uid in of_victims:
-                self._placer.place(statement, job, where, promise=True)
-        return placed
+        for job in self._in_order(claimant, of_victims):
+            placed = self._placer.place(statement, job, where, promise=True)
+            if job is claimant and not placed:
+                return False
+        return True
+
+    def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
+        """The claimant and the victims as they come up in the order of the queues."""
+        session = self._session
+        left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
+        left[claimant.uid] = claimant
+        if self._waiting is None:
+            order = self._order(claimant, of_victims)
+            while left and order:
+                job = order.pop()
+                if left.pop(job.uid, None) is not None:
+                    yield job
+            return
+        rank = {uid: session.order.job_key(job) for uid, job in left.items()}
+        tree: QueueTree | None = None
+        # Others that wait decide which queue comes next, but nothing within a queue.
+        while len({job.queue for job in left.values()}) > 1:
+            tree = tree or self._order(claimant, of_victims)
+            if not tree:
+                return
+            job = tree.pop()
+            if left.pop(job.uid, None) is not None:
+                yield job
+        for uid in sorted(left, key=rank.__getitem__):
+            yield left[uid]
+
+    def _order(self, claimant: Job, of_victims: set[str]) -> QueueTree:
+        """All jobs that wait, the victims and the claimant, in the order of the queues."""
+        session = self._session
+        if self._waiting is None:
+            jobs = [
+                job
+                for uid, job in session.jobs.items()
+                if uid != claimant.uid and (uid in of_victims or has_pending(job))
+            ]
+            return QueueTree(session, [*jobs, claimant])
+        apart = {claimant.uid, *of_victims}
+        order = QueueTree.ranked(session, self._waiting.refresh(), lambda job: job.uid not in apart)
+        for uid in sorted(of_victims - {claimant.uid}):
+            order.push(session.jobs[uid])
+        order.push(claimant)
+        return order
+
+
+def _drop(statement: Statement) -> None:
+    """Take a trial back; no task is to remember it as a refused placement."""
+    statement.rollback(0)
+    statement.discard()
 
 
 def _gone(groups: list[VictimGroup]) -> list[VictimGroup]:

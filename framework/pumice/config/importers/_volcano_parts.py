@@ -17,7 +17,6 @@ from pumice.config.importers._volcano_flags import (
 from pumice.config.lines import KeyPath
 from pumice.discovery import Catalog, Kind, Loaded
 from pumice.errors import LoadError
-from pumice.hookspecs import POINTS
 
 ENTRY_KEYS = ("name", "arguments", *KNOWN_FLAGS)
 Options = dict[str, dict[str, Any]]
@@ -59,7 +58,8 @@ class Parts:
         self, name: str, flags: Mapping[str, bool | None], path: KeyPath, loaded: Loaded | None
     ) -> list[str]:
         disable: list[str] = []
-        answered = None if loaded is None else {POINTS[point].base for point in loaded.points}
+        known = self._catalog.points
+        answered = None if loaded is None else {known[point].base for point in loaded.points}
         for flag, points in points_off({key for key, on in flags.items() if on is False}).items():
             known = [point for point in points if answered is None or point in answered]
             disable += known

@@ -7,9 +7,9 @@ from typing import Any
 
 from pumice._nearest import did_you_mean
 from pumice.config.importers._notes import Note, Remarks
+from pumice.config.importers._text import read_configuration
 from pumice.config.importers._volcano_flags import HIERARCHY_FLAG
 from pumice.config.importers._volcano_parts import ENTRY_KEYS, Options, Parts
-from pumice.config.importers._volcano_text import read_configuration
 from pumice.config.lines import KeyPath
 from pumice.discovery import Catalog
 

@@ -1,4 +1,4 @@
-"""The text of a Volcano configuration as plain data."""
+"""The text of another scheduler's configuration as plain data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 from pumice.errors import PolicyError
 
 
-def read_configuration(text: str, where: str) -> Mapping[str, Any]:
+def read_configuration(text: str, where: str, *, may_be_empty: bool = False) -> Mapping[str, Any]:
     """The configuration in YAML text, which may be that of a ConfigMap around it.
 
     :raises PolicyError: there is none in it.
@@ -23,7 +23,10 @@ def read_configuration(text: str, where: str) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         raise PolicyError(where, [f"{where}: {error}"]) from None
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
-        return read_configuration(_from_config_map(data, where), where)
+        inner = _from_config_map(data, where)
+        return read_configuration(inner, where, may_be_empty=may_be_empty)
+    if data is None and may_be_empty:
+        return {}
     if not isinstance(data, Mapping):
         raise PolicyError(where, [f"{where}: a configuration should be a table of YAML"])
     return data

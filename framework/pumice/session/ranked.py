@@ -1,0 +1,133 @@
+"""Jobs of every queue kept in order while they change, so that an order costs no sorting."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pumice.model.job import Job
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+Entry = tuple[Any, Job]
+
+
+class RankedJobs:
+    """The jobs of a session that a condition holds for, by queue, the first to serve first.
+
+    Ranks and membership follow what happens to the jobs: every change of a task's status is in
+    the cluster's journal of jobs. Needs an order by keys (see ``job_order_key``).
+    """
+
+    def __init__(self, session: Session, member: Callable[[Job], bool]) -> None:
+        self._session = session
+        self._member = member
+        self._by_queue: dict[str, list[Entry]] = {}
+        self._rank_of: dict[str, Any] = {}
+        self._seen = len(session.cluster.job_journal)
+        key = session.order.job_key
+        for job in session.jobs.values():
+            if member(job):
+                rank = self._rank_of[job.uid] = key(job)
+                self._by_queue.setdefault(job.queue, []).append((rank, job))
+        for entries in self._by_queue.values():
+            entries.sort(key=_rank)
+
+    def refresh(self) -> dict[str, list[Entry]]:
+        """The entries of each queue as they are now; not to be changed."""
+        journal = self._session.cluster.job_journal
+        if self._seen < len(journal):
+            for job in {job.uid: job for job in journal[self._seen :]}.values():
+                self._renew(job)
+            self._seen = len(journal)
+        return self._by_queue
+
+    def _renew(self, job: Job) -> None:
+        old = self._rank_of.get(job.uid)
+        new = self._session.order.job_key(job) if self._member(job) else None
+        if old == new:
+            return
+        entries = self._by_queue.setdefault(job.queue, [])
+        if old is not None:
+            del entries[bisect_left(entries, old, key=_rank)]
+            del self._rank_of[job.uid]
+        if new is not None:
+            insort(entries, (new, job), key=_rank)
+            self._rank_of[job.uid] = new
+
+
+def _rank(entry: Entry) -> Any:
+    return entry[0]
+
+
+class RankedLeaf:
+    """The jobs of one queue, taken in order from a ranking, with others added on the way.
+
+    A job that ``keep`` refuses is passed over; it is asked when the job's turn comes.
+    """
+
+    __slots__ = ("_added", "_entries", "_keep", "_key", "_position", "_reverse")
+
+    def __init__(
+        self,
+        entries: list[Entry],
+        keep: Callable[[Job], bool],
+        key: Callable[[Job], Any],
+        *,
+        reverse: bool,
+    ) -> None:
+        self._entries = entries.copy()
+        self._keep = keep
+        self._key = key
+        self._reverse = reverse
+        self._position = len(entries) - 1 if reverse else 0
+        self._added: list[Entry] = []
+
+    def _ranked_top(self) -> Entry | None:
+        entries, keep = self._entries, self._keep
+        step = -1 if self._reverse else 1
+        while 0 <= self._position < len(entries):
+            entry = entries[self._position]
+            if keep(entry[1]):
+                return entry
+            self._position += step
+        return None
+
+    def _added_top(self) -> Entry | None:
+        if not self._added:
+            return None
+        choose = max if self._reverse else min
+        return choose(self._added, key=_rank)
+
+    def _best(self) -> tuple[Entry, bool] | None:
+        """The next entry, and whether it is one that was added."""
+        ranked, added = self._ranked_top(), self._added_top()
+        if ranked is None or added is None:
+            return (ranked, False) if ranked else (added, True) if added else None
+        added_first = added[0] > ranked[0] if self._reverse else added[0] < ranked[0]
+        return (added, True) if added_first else (ranked, False)
+
+    def __len__(self) -> int:
+        """0 for an empty leaf, else something else."""
+        return 1 if self._added or self._ranked_top() is not None else 0
+
+    @property
+    def top(self) -> Job:
+        best = self._best()
+        assert best is not None
+        return best[0][1]
+
+    def push(self, job: Job) -> None:
+        self._added.append((self._key(job), job))
+
+    def pop(self) -> Job:
+        best = self._best()
+        assert best is not None
+        entry, added = best
+        if added:
+            self._added.remove(entry)
+        else:
+            self._position += -1 if self._reverse else 1
+        return entry[1]

@@ -1,0 +1,161 @@
+"""Small clusters for tests: a few words each, real facts underneath."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from pumice.backends.memory import MemoryBackend
+from pumice.model.cluster import build_cluster
+from pumice.model.facts import Inventory, Node, Pod, PodGroup, PriorityClass, Queue
+from pumice.model.resources import Resource
+from pumice.scheduler import Scheduler
+from pumice.session.session import Session
+
+if TYPE_CHECKING:
+    from pumice.config import Policy
+    from pumice.decisions import Decisions
+
+GI = 1 << 30
+GPU = "nvidia.com/gpu"
+NAMESPACE = "ns"
+NOW = 1_800_000_000.0
+
+
+def amount(cpu: float = 0, memory: float = 0, gpu: float = 0, **scalars: float) -> Resource:
+    """CPU in cores, memory in Gi, GPUs in whole ones; other scalars as they are."""
+    if gpu:
+        scalars[GPU] = gpu * 1000
+    return Resource(int(cpu * 1000), int(memory * GI), scalars)
+
+
+class Cluster:
+    """A cluster that is put together in a few calls. All is in the namespace ``ns``.
+
+    >>> cluster = Cluster().nodes("a", "b", gpu=8).queue("q", weight=2)
+    >>> cluster.job("j", tasks=2, gpu=1, queue="q", priority=10).running("r", on="a")
+
+    Keywords that a method does not name are facts of the object, as
+    :mod:`pumice.model.facts` calls them.
+    """
+
+    def __init__(self) -> None:
+        self.inventory = Inventory()
+        self.now = NOW
+
+    def nodes(self, *names: str, **facts: Any) -> Self:
+        """Nodes that are alike; keywords as of :meth:`node`."""
+        for name in names:
+            self.node(name, **facts)
+        return self
+
+    def node(
+        self,
+        name: str,
+        cpu: float = 4,
+        memory: float = 8,
+        gpu: float = 0,
+        pods: int = 110,
+        **facts: Any,
+    ) -> Self:
+        """A node: cores, memory in Gi, GPUs, and how many pods it takes."""
+        room = amount(cpu, memory, gpu, pods=pods)
+        self.inventory.nodes[name] = Node(name, room, room, pods, **facts)
+        return self
+
+    def queue(self, name: str, **facts: Any) -> Self:
+        self.inventory.queues[name] = Queue(name, **facts)
+        return self
+
+    def job(
+        self,
+        name: str,
+        tasks: int = 1,
+        *,
+        cpu: float = 1,
+        memory: float = 1,
+        gpu: float = 0,
+        min_member: int | None = None,
+        queue: str = "q",
+        phase: str = "Inqueue",
+        priority: int = 0,
+        on: Sequence[str] = (),
+        pod: dict[str, Any] | None = None,
+        **facts: Any,
+    ) -> Self:
+        """A job with ``tasks`` pods ``name-t-0`` …, the first ones running on the nodes ``on``.
+
+        All of them must be placed unless ``min_member`` says otherwise. The queue is made if it
+        is not there. ``pod`` has facts for each pod, the other keywords facts of the group.
+        """
+        if queue not in self.inventory.queues:
+            self.queue(queue)
+        if priority:
+            facts["priority_class"] = f"p{priority}"
+            self.inventory.priority_classes[f"p{priority}"] = PriorityClass(
+                f"p{priority}", priority
+            )
+        uid = f"{NAMESPACE}/{name}"
+        self.inventory.groups[uid] = PodGroup(
+            uid,
+            name,
+            NAMESPACE,
+            queue=queue,
+            min_member=tasks if min_member is None else min_member,
+            phase=phase,
+            **facts,
+        )
+        for number in range(tasks):
+            self.pod(
+                f"{name}-t-{number}",
+                uid,
+                cpu=cpu,
+                memory=memory,
+                gpu=gpu,
+                node=on[number] if number < len(on) else "",
+                priority=priority,
+                **(pod or {}),
+            )
+        return self
+
+    def running(
+        self, name: str, on: str | Sequence[str], tasks: int | None = None, **facts: Any
+    ) -> Self:
+        """A job all of whose tasks run: on one node, or one on each of several."""
+        nodes = [on] * (tasks or 1) if isinstance(on, str) else list(on)
+        return self.job(name, len(nodes), on=nodes, **{"phase": "Running", **facts})
+
+    def pod(
+        self,
+        name: str,
+        group: str = "",
+        *,
+        cpu: float = 1,
+        memory: float = 1,
+        gpu: float = 0,
+        node: str = "",
+        role: str = "",
+        **facts: Any,
+    ) -> Self:
+        """A pod; on a node it runs, unless its ``phase`` says otherwise. Its name is its uid."""
+        if role:
+            facts["annotations"] = {**facts.get("annotations", {}), "volcano.sh/task-spec": role}
+        self.inventory.pods[name] = Pod(
+            name,
+            name,
+            NAMESPACE,
+            amount(cpu, memory, gpu, pods=1),
+            group=group,
+            node_name=node,
+            **{"phase": "Running" if node else "Pending", **facts},
+        )
+        return self
+
+    def session(self, policy: Policy, **options: Any) -> Session:
+        """A session on a fresh copy of the cluster."""
+        return Session(build_cluster(self.inventory, now=self.now), policy, **options)
+
+    def run(self, policy: Policy, *, verify: bool = True, **options: Any) -> Decisions:
+        """One cycle, with the books and every remembered answer checked."""
+        backend = MemoryBackend(self.inventory, now=self.now)
+        return Scheduler(backend, policy, verify=verify, **options).run_once()

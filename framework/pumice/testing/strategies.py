@@ -1,0 +1,21 @@
+"""Hypothesis strategies of clusters, for properties that a plugin must keep on any of them."""
+
+from __future__ import annotations
+
+from pumice.testing.cluster import Cluster
+from pumice.testing.draw import draw_cluster
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "pumice.testing.strategies needs hypothesis, which is not installed; install it: "
+        "pip install 'pumice-framework[testing]'",
+        name=error.name,
+    ) from None
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Cluster:
+    """A cluster of up to five nodes and eight jobs, with everything that may matter to a task."""
+    return draw_cluster(lambda values: draw(st.sampled_from(list(values))))
