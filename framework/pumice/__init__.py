@@ -6,9 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pumice import combine
     from pumice.action import Action
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
     from pumice.errors import PumiceError
+    from pumice.hookspecs import extension_point
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, hookimpl
 
 __version__ = "0.1.0"
@@ -23,6 +25,7 @@ _HOME = {
     "PumiceError": "pumice.errors",
     "REJECT": "pumice.combine",
     "SKIP": "pumice.combine",
+    "extension_point": "pumice.hookspecs",
     "hookimpl": "pumice.plugin",
 }
 
@@ -37,12 +40,16 @@ __all__ = [
     "Plugin",
     "PumiceError",
     "__version__",
+    "combine",
+    "extension_point",
     "hookimpl",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Lazy because pytest imports the package in every suite of an environment that has it.
+    if name == "combine":
+        return import_module("pumice.combine")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

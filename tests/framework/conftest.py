@@ -31,17 +31,20 @@ class Site:
         module: str = "",
         plugins: Mapping[str, str] | None = None,
         actions: Mapping[str, str] | None = None,
+        hookspecs: Mapping[str, str] | None = None,
+        metadata: str = "",
     ) -> None:
-        """Install one module; ``plugins`` and ``actions`` map names to attributes of it."""
+        """Install one module; ``plugins`` and so on map names to attributes of it."""
         module = module or distribution.replace("-", "_")
         (self.folder / f"{module}.py").write_text(dedent(source), encoding="utf-8")
         info = self.folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Name: {distribution}\nVersion: {version}\n")
+        (info / "METADATA").write_text(f"Name: {distribution}\nVersion: {version}\n{metadata}")
         lines = []
-        for group, names in (("plugins", plugins or {}), ("actions", actions or {})):
+        groups = {"plugins": plugins, "actions": actions, "hookspecs": hookspecs}
+        for group, names in groups.items():
             lines.append(f"[pumice.{group}]")
-            lines += [f"{name} = {module}:{attribute}" for name, attribute in names.items()]
+            lines += [f"{name} = {module}:{attribute}" for name, attribute in (names or {}).items()]
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         importlib.invalidate_caches()
 

@@ -7,30 +7,48 @@ from typing import Any
 import click
 
 from pumice._nearest import did_you_mean
+from pumice.cli._complete import complete_points
+from pumice.cli._example import example
 from pumice.cli._options import output_option
-from pumice.cli._output import add_row, make_table, print_facts, print_json, print_table
+from pumice.cli._output import (
+    add_row,
+    make_table,
+    print_facts,
+    print_heading,
+    print_json,
+    print_table,
+)
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import PumiceError
-from pumice.hookspecs import POINTS, ExtensionPoint
+from pumice.hookspecs import ExtensionPoint
 
 
 @click.command("hooks")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_points)
 @output_option
 def command(name: str | None, output: str) -> None:
-    """List the extension points, or explain one: when it is asked, how answers combine."""
-    if name is not None and name not in POINTS:
+    """List the extension points, or explain one: when it is asked, how answers combine.
+
+    Those that an installed distribution declares are listed with it.
+    """
+    catalog = Catalog()
+    points = catalog.points
+    if name is not None and name not in points:
         raise PumiceError(
-            f"there is no extension point {name!r}{did_you_mean(name, POINTS)}",
+            f"there is no extension point {name!r}{did_you_mean(name, points)}",
             hint="'pumice hooks' lists them",
         )
-    plugins = [line.loaded for line in Catalog().listing("plugin") if line.loaded is not None]
-    chosen = [POINTS[name]] if name is not None else list(POINTS.values())
+    plugins = [line.loaded for line in catalog.listing("plugin") if line.loaded is not None]
+    chosen = [points[name]] if name is not None else list(points.values())
     if output == "json":
         described = [_as_data(point, plugins) for point in chosen]
         print_json(described if name is None else described[0])
     elif name is None:
         _print_list(chosen, plugins)
+        for line in catalog.listing("hookspecs"):
+            if line.error is not None:
+                click.echo(f"\nerror: {line.error}")
+                click.echo(f"hint: {line.error.hint}" if line.error.hint else "", nl=False)
     else:
         _print_one(chosen[0], plugins)
 
@@ -43,6 +61,7 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
     return {
         "name": point.name,
         "group": point.group,
+        "declared_by": point.source,
         "arguments": list(point.args),
         "signature": point.signature,
         "rule": point.rule.name,
@@ -52,6 +71,7 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
         "gated": point.gated,
         "asked": point.asked,
         "doc": point.doc,
+        "example": example(point),
         "implementers": [
             {
                 "plugin": plugin.name,
@@ -64,10 +84,11 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
 
 
 def _print_list(points: list[ExtensionPoint], plugins: list[Loaded]) -> None:
-    table = make_table("POINT", "GROUP", "COMBINED BY", "ANSWERED BY", "MEANING")
+    table = make_table("POINT", "GROUP", "DECLARED BY", "COMBINED BY", "ANSWERED BY", "MEANING")
     for point in points:
         names = ", ".join(plugin.name for plugin in _implementers(point, plugins))
-        add_row(table, point.name, point.group, point.rule.name, names, point.summary)
+        facts = (point.name, point.group, point.source, point.rule.name)
+        add_row(table, *facts, names, point.summary)
     print_table(table)
 
 
@@ -79,6 +100,7 @@ def _print_one(point: ExtensionPoint, plugins: list[Loaded]) -> None:
     click.echo()
     print_facts(
         ("group", point.group),
+        ("declared by", point.source),
         ("combined by", f"{point.rule.name}: {point.rule.meaning}"),
         ("nobody answers", point.rule.nobody),
         ("form of", point.form_of),
@@ -86,3 +108,5 @@ def _print_one(point: ExtensionPoint, plugins: list[Loaded]) -> None:
         ("asked", "" if point.asked else "never, by the actions of this release"),
         ("answered by", ", ".join(answered) or "no installed plugin"),
     )
+    print_heading("Example")
+    click.echo(example(point))

@@ -10,7 +10,7 @@ import numpy as np
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod, Raw
 from pumice.model.gpu_request import AMD_GPU, GPU, read_gpu_request
-from pumice.model.task import Task, TaskStatus
+from pumice.model.task import CPU_AND_MEMORY, Task, TaskStatus
 
 _GROUP_LABEL = "runai-gpu-group"
 _RESERVATION_APP = "kai-resource-reservation"
@@ -24,6 +24,10 @@ def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) 
     if task.gpu.shared:
         task.gpu_groups = _groups(pod)
     task.best_effort = is_tiny(task)
+    gpu = dimensions.position.get(GPU)
+    if gpu is not None and not task.gpu.shared:
+        # A node that owes GPUs takes nobody, not even one who needs none.
+        task.compared = (*CPU_AND_MEMORY, gpu)
     task.node = pod.extra.get("node") or task.node
     if task.status is TaskStatus.PENDING:
         task.node, task.gpu_groups = "", ()

@@ -46,6 +46,7 @@ IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
 """By status value: whether the task holds its request (the hot form of the set above)."""
 
 _NO_CONSTRAINTS: Hashable = ()
+CPU_AND_MEMORY = (0, 1)
 
 
 class Transaction:
@@ -65,6 +66,7 @@ class Task:
     __slots__ = (
         "best_effort",
         "class_id",
+        "compared",
         "constraints",
         "created",
         "eviction_occurred",
@@ -120,6 +122,8 @@ class Task:
         """Hypernode of the tasks of this job placed so far, while this one is being placed."""
         self.last_transaction: Transaction | None = None
         self.constraints: Hashable = constraints_key(pod)
+        self.compared: tuple[int, ...] = CPU_AND_MEMORY
+        """Dimensions in which a node must have room even where the task asks for nothing."""
         self.class_id = -1
         """Session's number for tasks that ask the same; -1 until first asked."""
         self.gpu: GpuRequest = NO_GPU

@@ -48,8 +48,8 @@ class ClassAnswers:
         self.filters = filters
         self.scorers = scorers
         vector: list[int] = task.vector.tolist()
-        # cpu and memory are always compared, other resources where they are asked for
-        self.asked = [i for i, amount in enumerate(vector) if i < 2 or amount > 0]
+        always = task.compared
+        self.asked = [i for i, amount in enumerate(vector) if amount > 0 or i in always]
         self.request = [vector[i] for i in self.asked]
         count = len(nodes)
         self.short = np.zeros(count, np.int8)

@@ -97,7 +97,7 @@ class Chunks:
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
         def compare(left: SubJob, right: SubJob) -> int:
             answer = self._ask.pod_set_order(left, right)
-            return answer or (-1 if left.name < right.name else 1)
+            return answer or (-1 if (left.name, left.uid) < (right.name, right.uid) else 1)
 
         return sorted(job.sub_jobs.values(), key=cmp_to_key(compare))
 

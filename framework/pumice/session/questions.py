@@ -84,6 +84,7 @@ class NodeQuestions:
         if task.class_id < 0:
             key = (
                 task.vector.tobytes(),
+                task.compared,
                 task.constraints,
                 *[_hashable(getattr(task, name)) for name in self._reads],
                 *[voice.class_key(task) for voice in self._keyed],
@@ -150,7 +151,20 @@ class NodeQuestions:
 
     def predicate(self, task: Task, row: int) -> FitError | None:
         """What the filters say of one node as it is now."""
-        return self.verdicts(task, np.array([row])).error(0)
+        found = self._class(task)
+        if found.answers.codes[row]:
+            return REASONS[int(found.answers.reasons[row])]
+        for voice in found.live_filters:
+            error = voice.one(task, self._nodes, row)
+            if error is not None and error.code:
+                return error
+        return None
+
+    def remembered_ok(self, task: Task, rows: Rows = None) -> np.ndarray:
+        """Mask: what the filters that need not be asked again let through."""
+        codes = self._class(task).answers.codes
+        passed: np.ndarray = (codes if rows is None else codes[rows]) == 0
+        return passed
 
     def fits_future(self, task: Task, rows: Rows = None) -> np.ndarray:
         """Mask: the request fits into what is free once promises are kept."""

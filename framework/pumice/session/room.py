@@ -17,27 +17,36 @@ if TYPE_CHECKING:
 
 
 def fits_idle(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray:
-    """Mask: the rows that have room for the task right now."""
-    return _fits(nodes, task, rows, nodes.idle)
-
-
-def fits_future(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray:
-    """Mask: the rows that have room for the task once everything promised has happened."""
-    return _fits(nodes, task, rows, nodes.future_idle)
-
-
-def _fits(nodes: NodeTable, task: Task, rows: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Mask: the rows that have room for the task right now, worked out afresh."""
     if task.best_effort:
         return np.ones(len(rows), bool)
-    request = task.vector
-    asked = request > 0
-    asked[:2] = True  # cpu and memory are always compared
-    gpu = nodes.dimensions.position.get(GPU)
-    if gpu is not None and not task.gpu.shared:
-        asked[gpu] = True  # a node that owes GPUs takes nobody, not even one who needs none
-    fits: np.ndarray = (request[asked] <= column[rows][:, asked]).all(axis=1)
-    if task.gpu.shared:
-        _drop_rows_without_devices(fits, nodes, task, rows, column)
+    asked = task.vector > 0
+    asked[list(task.compared)] = True
+    fits: np.ndarray = (task.vector[asked] <= nodes.idle[rows][:, asked]).all(axis=1)
+    return _with_devices(fits, nodes, task, rows, nodes.idle)
+
+
+def has_room(session: Session, task: Task, rows: np.ndarray | None, *, now: bool) -> np.ndarray:
+    """Mask: the rows that have room for the task, now or once promises are kept.
+
+    The same as :func:`fits_idle` with ``now``, from what the session remembers.
+    """
+    nodes, questions = session.nodes, session.questions
+    if task.best_effort:
+        return np.ones(len(nodes) if rows is None else len(rows), bool)
+    fits = questions.fits_idle(task, rows) if now else questions.fits_future(task, rows)
+    every = nodes.all_rows if rows is None else rows
+    return _with_devices(fits, nodes, task, every, nodes.idle if now else nodes.future_idle)
+
+
+def _with_devices(
+    fits: np.ndarray, nodes: NodeTable, task: Task, rows: np.ndarray, column: np.ndarray
+) -> np.ndarray:
+    """The mask without the rows that lack devices to share."""
+    if not task.gpu.shared:
+        return fits
+    fits = fits.copy()
+    _drop_rows_without_devices(fits, nodes, task, rows, column)
     if task.gpu.kind == "memory":
         fits &= _valid_portion(nodes, task, rows)
     return fits

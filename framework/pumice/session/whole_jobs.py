@@ -14,7 +14,7 @@ from pumice.model.job import Job, SubJob
 from pumice.model.pod_sets import SubGroupSet
 from pumice.model.task import Task
 from pumice.session.chunks import Chunks
-from pumice.session.room import fits_future, fits_idle, ranked_devices
+from pumice.session.room import has_room, ranked_devices
 from pumice.session.statement import Statement
 from pumice.verdicts import FitError
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _NO_SHARE = FitError.of("Insufficient room on shared GPUs")
+
+
+_PATIENCE = 4
+"""So many nodes are asked one by one before the rest is asked at once."""
 
 
 class WholeJobs:
@@ -135,17 +139,49 @@ class WholeJobs:
             return False
         session.ask.node_pre_order(task, session.nodes.view(rows))
         scores = questions.scores(task, rows)
-        every = session.nodes.all_rows if rows is None else rows
-        room = fits_future(session.nodes, task, every)
-        able = room & ~np.isnan(scores)
-        able[able] = questions.verdicts(task, every[able]).ok
-        candidates = np.flatnonzero(able)
-        if not len(candidates):
-            if not promise:
-                task.job.fit_errors[task.uid] = self._explain(task, rows, room)
-            return False
-        ranked = candidates[np.argsort(-scores[candidates], kind="stable")]
-        return any(self._place_on(statement, task, row, promise) for row in every[ranked].tolist())
+        room = has_room(session, task, rows, now=False)
+        able = room & questions.remembered_ok(task, rows) & ~np.isnan(scores)
+        ranked = np.where(able, scores, -np.inf)
+        tried: list[int] = []
+        # The best by score that passes: mostly the first, so the others are not asked.
+        while len(ranked):
+            position = int(ranked.argmax())
+            if ranked[position] == -np.inf:
+                break
+            ranked[position] = -np.inf
+            row = position if rows is None else int(rows[position])
+            if questions.predicate(task, row) is None and self._place_on(
+                statement, task, row, promise
+            ):
+                return True
+            tried.append(row)
+            if len(tried) == _PATIENCE:
+                return self._place_filtered(statement, task, rows, ranked, promise)
+        if not promise:
+            task.job.fit_errors[task.uid] = self._explain(task, rows, room)
+        return False
+
+    def _place_filtered(
+        self,
+        statement: Statement,
+        task: Task,
+        rows: np.ndarray | None,
+        ranked: np.ndarray,
+        promise: bool,
+    ) -> bool:
+        """Ask the filters about all nodes at once that are left, then try the best that pass."""
+        questions = self._session.questions
+        every = self._session.nodes.all_rows if rows is None else rows
+        left = np.flatnonzero(ranked != -np.inf)
+        left = left[questions.verdicts(task, every[left]).ok]
+        best_first = left[np.argsort(-ranked[left], kind="stable")]
+        if any(self._place_on(statement, task, row, promise) for row in every[best_first].tolist()):
+            return True
+        if not promise:
+            assert task.job is not None
+            room = has_room(self._session, task, rows, now=False)
+            task.job.fit_errors[task.uid] = self._explain(task, rows, room)
+        return False
 
     def _explain(self, task: Task, rows: np.ndarray | None, room: np.ndarray) -> FitErrors:
         errors = self._session.questions.fit_errors(task, rows)
@@ -161,7 +197,7 @@ class WholeJobs:
         return statement.pipeline(task, row) is None
 
     def _fits_now(self, task: Task, row: int) -> bool:
-        return bool(fits_idle(self._session.nodes, task, np.array([row]))[0])
+        return bool(has_room(self._session, task, np.array([row]), now=True)[0])
 
     def _place_share(self, statement: Statement, task: Task, row: int, promise: bool) -> bool:
         """Place a task that takes parts of devices: groups with room, then fresh devices."""

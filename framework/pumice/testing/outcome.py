@@ -104,7 +104,7 @@ class Outcome:
         told = [line if count == 1 else f"{line} ({count} times)" for line, count in said.items()]
         lines += told[:_SHOWN]
         if len(told) > _SHOWN:
-            lines.append(f"… and {len(told) - _SHOWN} more; outcome.explain() has the like")
+            lines.append(f"… and {len(told) - _SHOWN} more (outcome.events has all)")
         return "\n".join(f"  {line}" for line in lines) or "  nobody was asked about it"
 
     def _said(self, jobs: Sequence[str]) -> Iterator[str]:
@@ -113,20 +113,16 @@ class Outcome:
             args = event.get("args", [event.get("task")])
             if about.isdisjoint(_names(args)):
                 continue
+            who = f"{event.get('plugin')}: {event.get('point')}"
             words = ", ".join(_spell(arg) for arg in args)
             match event["event"]:
                 case "vote":
-                    yield f"{event['plugin']}: {event['point']}({words}) = {_spell(event['answer'])}"
+                    yield f"{who}({words}) = {_spell(event['answer'])}"
                 case "verdicts":
-                    yield (
-                        f"{event['plugin']}: {event['point']}({words}) refuses "
-                        f"{event['rejected']} of {event['nodes']} nodes"
-                    )
+                    yield f"{who}({words}) refuses {event['rejected']} of {event['nodes']} nodes"
                 case "scores":
-                    yield (
-                        f"{event['plugin']}: {event['point']}({words}) gives at most "
-                        f"{event['best']:g} to {event['nodes']} nodes"
-                    )
+                    best = f"at most {event['best']:g}"
+                    yield f"{who}({words}) gives {best} to {event['nodes']} nodes"
                 case "allocate" | "pipeline" | "bind":
                     yield f"{event['event']} {words} on {event['node']}"
                 case "evict" | "unevict":

@@ -50,9 +50,7 @@ class Schedule:
         for name, cls in (plugins or {}).items():
             catalog.register_local("plugin", name, cls)
         if policy is not None and (tiers is not None or actions is not None or options):
-            raise TypeError(
-                "a policy has its own tiers, actions and options: give one or the other"
-            )
+            raise TypeError("give either a policy or its tiers, actions and options")
         if isinstance(policy, Policy):
             chosen = policy
         elif isinstance(policy, Mapping):

@@ -58,8 +58,8 @@ class Parts:
         self, name: str, flags: Mapping[str, bool | None], path: KeyPath, loaded: Loaded | None
     ) -> list[str]:
         disable: list[str] = []
-        known = self._catalog.points
-        answered = None if loaded is None else {known[point].base for point in loaded.points}
+        declared = self._catalog.points
+        answered = None if loaded is None else {declared[p].base for p in loaded.points}
         for flag, points in points_off({key for key, on in flags.items() if on is False}).items():
             known = [point for point in points if answered is None or point in answered]
             disable += known

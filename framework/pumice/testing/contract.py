@@ -1,0 +1,151 @@
+"""What every plugin must keep to, as tests: ``class TestMine(PluginContract): plugin = Mine``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pumice.action import Action
+from pumice.config import Policy, policy_from_dict
+from pumice.discovery import Catalog, Loaded
+from pumice.plugin import Plugin
+from pumice.session.session import Session
+from pumice.testing import examine
+from pumice.testing.cluster import Cluster
+from pumice.testing.draw import seeded_cluster
+from pumice.testing.photo import books, differences, plugin_state
+
+
+class PluginContract:
+    """Subclass it, set ``plugin``, and pytest holds the plugin to its contract.
+
+    Each rule is tried on small random clusters, the same in every run. A plugin that needs certain
+    facts to have an opinion overrides :meth:`clusters`.
+    """
+
+    plugin: ClassVar[type[Plugin] | str]
+    """The class, or the name of an installed plugin."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    caches: ClassVar[frozenset[str]] = frozenset()
+    """Attributes that only remember what was computed: an undo may leave them changed."""
+    seeds: ClassVar[int] = 8
+    """How many random clusters."""
+
+    def clusters(self) -> list[Cluster]:
+        """The clusters to try. Made anew for each test, so that one may be changed."""
+        return [seeded_cluster(seed) for seed in range(self.seeds)]
+
+    # -- the rules
+
+    def test_it_loads_without_a_warning(self) -> None:
+        loaded = self._loaded()
+        assert not loaded.warnings, "; ".join(loaded.warnings)
+
+    def test_it_tolerates_an_empty_cluster(self) -> None:
+        for cluster in (
+            Cluster(),
+            Cluster().queue("q"),
+            Cluster().nodes("a"),
+            Cluster().job("j", tasks=2),
+            Cluster().nodes("a").job("j", tasks=0),
+        ):
+            session = self._session(cluster)
+            examine.answers(session)
+            session.ask.on_session_close()
+
+    def test_it_changes_nothing_that_it_is_given(self) -> None:
+        for session in self._sessions():
+            before = (books(session), examine.facts(session))
+            examine.answers(session)
+            after = (books(session), examine.facts(session))
+            for now, then in zip(after, before, strict=True):
+                changed = differences(now, then)
+                assert not changed, _tell("an answer changed what the plugin was given", changed)
+
+    def test_it_is_deterministic(self) -> None:
+        for first, second in zip(self._sessions(), self._sessions(), strict=True):
+            changed = differences(examine.answers(second), examine.answers(first))
+            assert not changed, _tell("the same cluster was answered differently", changed)
+
+    def test_asked_twice_it_answers_the_same(self) -> None:
+        for session in self._sessions():
+            first = examine.answers(session)
+            state = self._state(session)
+            changed = differences(examine.answers(session), first)
+            assert not changed, _tell("nothing happened, but the answer changed", changed)
+            changed = differences({"plugins": self._state(session)}, {"plugins": state})
+            assert not changed, _tell("a question changed the plugin's state", changed)
+
+    def test_its_orders_are_consistent(self) -> None:
+        for session in self._sessions():
+            wrong = list(examine.inconsistent_orders(session))
+            assert not wrong, _tell("a comparison contradicts itself", wrong)
+
+    def test_its_vector_and_scalar_forms_agree(self) -> None:
+        for session in self._sessions():
+            wrong = list(examine.disagreeing_forms(session))
+            assert not wrong, _tell("two forms of one question disagree", wrong)
+
+    def test_its_answers_reach_no_farther_than_their_scope(self) -> None:
+        for session in self._sessions():
+            wrong = list(examine.beyond_scope(session))
+            assert not wrong, _tell("an answer depends on more than its scope says", wrong)
+
+    def test_undoing_restores_its_state(self) -> None:
+        for session in self._sessions():
+            examine.answers(session)
+            before, answered = self._state(session), examine.answers(session)
+            for statement in examine.trials(session):
+                statement.discard()
+                changed = differences({"plugins": self._state(session)}, {"plugins": before})
+                changed += differences(examine.answers(session), answered)
+                assert not changed, _tell("what on_allocate did was not undone", changed)
+
+    # -- how
+
+    def _catalog(self) -> tuple[Catalog, str]:
+        catalog = Catalog()
+        if isinstance(self.plugin, str):
+            return catalog, self.plugin
+        name = self.plugin.__name__.lower()
+        catalog.register_local("plugin", name, self.plugin)
+        return catalog, name
+
+    def _loaded(self) -> Loaded:
+        catalog, name = self._catalog()
+        return catalog.load("plugin", name)
+
+    def _policy(self) -> Policy:
+        catalog, name = self._catalog()
+        catalog.register_local("action", "idle", _Idle)
+        table = {
+            "actions": ["idle"],
+            "tiers": [{"plugins": [name]}],
+            "plugin": {name: dict(self.options)},
+            "scheduler": {"on_plugin_error": "raise"},
+        }
+        return policy_from_dict(table, where=type(self).__name__, catalog=catalog)
+
+    def _session(self, cluster: Cluster) -> Session:
+        return cluster.session(self._policy(), verify=True)
+
+    def _sessions(self) -> list[Session]:
+        policy = self._policy()
+        return [cluster.session(policy, verify=True) for cluster in self.clusters()]
+
+    def _state(self, session: Session) -> dict[str, Any]:
+        return {
+            name: plugin_state(plugin, {(name, cache) for cache in self.caches})
+            for name, plugin in session.plugins.items()
+        }
+
+
+class _Idle(Action):
+    """Decide nothing: a policy needs an action, the contract only asks."""
+
+    def execute(self, session: Session) -> None:
+        pass
+
+
+def _tell(what: str, lines: list[str]) -> str:
+    return "\n  ".join([f"{what}:", *lines[:10]])
