@@ -11,7 +11,7 @@ from pumice import Plugin, hookimpl
 from pumice.model.gpu_request import GPU
 from pumice.model.gpus import WHOLE_GPU, gpu_memory
 from pumice.model.job import Job
-from pumice.model.nodes import NodeView
+from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
 from pumice.plugin import Scope
 from pumice.session.room import ranked_devices
@@ -102,6 +102,7 @@ class KaiPredicates(Plugin):
         )
         self._asks_capacity = session.ask.has(_ON_NODE)
         self._demands: dict[Hashable, _Demand] = {}
+        self._oversized: dict[Hashable, list[str]] = {}
         self._aloof: set[str] = set()
         """Tasks that pods elsewhere had nothing to do with when it was first asked."""
 
@@ -149,6 +150,13 @@ class KaiPredicates(Plugin):
 
     def _too_large(self, task: Task) -> list[str]:
         """The resources of which no node has enough."""
+        key = (task.vector.tobytes(), task.gpu.shared and task.gpu.milli)
+        found = self._oversized.get(key)
+        if found is None:
+            found = self._oversized[key] = self._find_too_large(task)
+        return found
+
+    def _find_too_large(self, task: Task) -> list[str]:
         dimensions = self.session.nodes.dimensions
         names = [dimensions.names[i] for i in np.flatnonzero(task.vector > self._most)]
         gpu = dimensions.position.get(GPU)
@@ -194,17 +202,31 @@ class KaiPredicates(Plugin):
             first = np.where(first == 0, answer, first)
         return STATUSES.verdicts([first], len(nodes))
 
+    @hookimpl(scope=_reach)
+    def predicate(self, task: Task, node: NodeHandle) -> FitError | None:
+        demand = self._demand(task)
+        if not demand.plain or demand.ports or task.gpu.shared:
+            return self.predicate_nodes(task, node.table.view(np.array([node.row]))).error(0)
+        status = 0
+        if self._asks_capacity and task.job is not None:
+            status = self._over_capacity_anywhere(task, task.job, node.table.view(), node.row)
+        status = status or int(demand.kinds[node.row])
+        if not status and node.table.future_idle.item(node.row, self._slots) <= 0:
+            status = FULL
+        return STATUSES.error((status,)) if status else None
+
+    def _over_capacity_anywhere(self, task: Task, job: Job, nodes: NodeView, row: int) -> int:
+        """The objection to a task that counts the same on every node, or 0."""
+        refusal = self.session.ask.is_task_allocation_on_node_over_capacity(task, job, nodes, row)
+        return 0 if refusal is None else STATUSES.id(refusal.reason, plugin=self.name)
+
     def _over_capacity(self, task: Task, job: Job, nodes: NodeView) -> np.ndarray:
         """Where the task would exceed a limit of its queue, by the size of the node's GPUs."""
         result, ask = np.zeros(len(nodes), np.int64), self.session.ask
         if not len(nodes):
             return result
         if not task.gpu.shared:
-            refusal = ask.is_task_allocation_on_node_over_capacity(
-                task, job, nodes, int(nodes.rows[0])
-            )
-            if refusal is not None:
-                result[:] = STATUSES.id(refusal.reason, plugin=self.name)
+            result[:] = self._over_capacity_anywhere(task, job, nodes, int(nodes.rows[0]))
             return result
         sizes = nodes.take(self._gpu_memory)
         for size in np.unique(sizes).tolist():

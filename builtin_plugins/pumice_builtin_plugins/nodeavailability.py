@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
+from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
 from pumice.session.room import fits_idle
 
@@ -24,3 +24,15 @@ class NodeAvailability(Plugin):
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray:
         return fits_idle(nodes.table, task, nodes.rows) * _SCORE
+
+    @hookimpl(scope="row")
+    def node_order(self, task: Task, node: NodeHandle) -> float:
+        if task.gpu.shared:
+            return float(fits_idle(node.table, task, np.array([node.row]))[0] * _SCORE)
+        if task.best_effort:
+            return _SCORE
+        idle = node.table.idle[node.row].tolist()
+        for dimension, amount in enumerate(task.vector.tolist()):
+            if amount > idle[dimension] and (amount > 0 or dimension in task.compared):
+                return 0.0
+        return _SCORE

@@ -97,3 +97,7 @@ class KeyHeap(Generic[T]):
 
     def pop(self) -> T:
         return heapq.heappop(self._entries)[1]
+
+    @property
+    def top(self) -> T:
+        return self._entries[0][1]

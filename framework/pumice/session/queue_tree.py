@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
-from pumice.session.heap import LiveHeap
+from pumice.session.heap import KeyHeap, LiveHeap
 from pumice.session.ranked import Entry, RankedLeaf
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class _Branch:
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
-        self.jobs: LiveHeap[Job] | RankedLeaf | None = None
+        self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
         self.popped: list[Job] = []
         self.dirty = False
 
@@ -91,7 +91,7 @@ class QueueTree:
         fresh = leaf is None
         if leaf is None:
             leaf = self._branches[queue.name] = _Branch(queue)
-            leaf.jobs = LiveHeap(self._job_before)
+            leaf.jobs = self._new_leaf()
         assert leaf.jobs is not None
         leaf.jobs.push(job)
         if (
@@ -103,6 +103,13 @@ class QueueTree:
         if fresh:
             self._link(leaf)
         self._mark(leaf)
+
+    def _new_leaf(self) -> LiveHeap[Job] | KeyHeap[Job]:
+        """Jobs of a queue; by keys where the order has them and nothing depends on the slots."""
+        order = self._session.order
+        if order.has_job_keys and not self._victims and self._depth is None:
+            return KeyHeap(order.job_key)
+        return LiveHeap(self._job_before)
 
     def pop(self) -> Job:
         path: list[_Branch] = []

@@ -63,6 +63,8 @@ class Solver:
         """Simulations run so far, over all jobs."""
         self.refused = 0
         """Scenarios that were refused without a simulation."""
+        self.exhausted = False
+        """Whether the last search ended because its budget was spent."""
         self._left = 0
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
@@ -72,6 +74,7 @@ class Solver:
         recorded: list[VictimGroup] = []
         solution: _Solution | None = None
         self._left = self._budget
+        self.exhausted = False
         rows = set(feasible)
         for size in range(1, len(tasks) + 1):
             if solution is not None:
@@ -88,11 +91,6 @@ class Solver:
             return solution.statement
         _drop(solution.statement)
         return None
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the last search ended because its budget was spent."""
-        return bool(self._budget) and self._left <= 0
 
     def _solve_part(
         self,
@@ -117,7 +115,8 @@ class Solver:
         found: _Solution | None = None
         candidate = builder.first()
         while candidate is not None:
-            if self.exhausted:
+            if self._budget and self._left <= 0:
+                self.exhausted = True
                 break
             found = self._try(candidate, rows)
             if found is not None:

@@ -1,0 +1,64 @@
+"""Empty nodes gently: an action, the question that it asks, and a plugin that answers it."""
+
+from pydantic import Field
+
+from pumice import Action, Plugin, combine, extension_point, hookimpl
+from pumice.model.nodes import NodeHandle
+from pumice.model.task import TaskStatus
+from pumice.session.session import Session
+
+
+class DrainSpecs:
+    """What the action asks; any installed plugin may answer."""
+
+    @extension_point(combine=combine.Any_())
+    def should_drain(self, node: NodeHandle) -> bool | None:
+        """Whether a node should be emptied.
+
+        Asked by drain, once per node and cycle. None is no opinion.
+
+        Nobody: no node is emptied.
+        """
+
+
+class DrainLabel(Plugin):
+    """Drain the nodes that carry a label."""
+
+    class Options(Plugin.Options):
+        label: str = Field(
+            "drain", alias="drain.label", description="The label; its value must be true."
+        )
+
+    @hookimpl
+    def should_drain(self, node: NodeHandle) -> bool:
+        return node.labels.get(self.options.label) == "true"
+
+
+class Drain(Action):
+    """Evict tasks from nodes that should be emptied, as long as their job keeps its minimum."""
+
+    class Options(Action.Options):
+        limit: int = Field(
+            0, ge=0, alias="drain.limit", description="Most evictions in a cycle; 0: any number."
+        )
+
+    evicts = True
+    needs = ("should_drain",)
+
+    def execute(self, session: Session) -> None:
+        left = self.options.limit or len(session.cluster.tasks)
+        for node in session.nodes.view().handles():
+            named = False
+            with session.turn():
+                named = session.ask.should_drain(node)
+            if not named:
+                continue
+            for task in sorted(node.tasks, key=lambda task: task.key):
+                job = task.job
+                if task.status is not TaskStatus.RUNNING or job is None:
+                    continue
+                if left and job.ready_count > job.min_available:
+                    with session.turn(job), session.statement() as statement:
+                        statement.evict(task, f"{node.name} is drained")
+                        statement.commit()
+                        left -= 1

@@ -1,0 +1,60 @@
+"""Keep leftover GPUs usable: place a task where it strands the fewest."""
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from pumice import Plugin, hookimpl
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+
+_WHOLE = 1000  # the node table counts scalars in thousandths
+
+
+class Fragmentation(Plugin):
+    """Prefer the node on which the task strands the fewest GPUs.
+
+    Tasks of a size that GPUs are asked in leave ``free mod size`` GPUs of a node stranded. The
+    mean of that over all sizes is the node's fragmentation; the score is by how much the task
+    lowers it, scaled so that 50 is no change.
+    """
+
+    class Options(Plugin.Options):
+        resource: str = Field(
+            "nvidia.com/gpu", alias="fragmentation.resource", description="What is packed."
+        )
+        sizes: tuple[int, ...] = Field(
+            (1, 2, 4, 8),
+            alias="fragmentation.sizes",
+            description="How many GPUs a task usually asks for.",
+        )
+        weight: float = Field(
+            1.0, ge=0, alias="fragmentation.weight", description="Weight of the whole score."
+        )
+
+        @field_validator("sizes")
+        @classmethod
+        def _positive(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+            if not value or min(value) < 1:
+                raise ValueError("should be whole numbers from 1, at least one of them")
+            return value
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        self._gpu = self.session.nodes.dimensions.position.get(self.options.resource)
+        self._sizes = np.array(self.options.sizes, np.int64)
+        self._worst = max(1.0, float((self._sizes - 1).mean()))
+
+    def _stranded(self, idle: np.ndarray) -> np.ndarray:
+        """Per node: the GPUs that are of no use, in the mean over the sizes."""
+        whole = np.maximum(idle, 0) // _WHOLE
+        stranded: np.ndarray = (whole[:, None] % self._sizes).mean(axis=1)
+        return stranded
+
+    @hookimpl(scope="row")
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        asked = 0 if self._gpu is None else int(task.vector[self._gpu])
+        if not asked:
+            return None
+        idle = nodes.idle[:, self._gpu]
+        gain = self._stranded(idle) - self._stranded(idle - asked)
+        return self.options.weight * 50.0 * (1.0 + gain / self._worst)
