@@ -15,7 +15,7 @@ from pumice.session.queue_tree import QueueTree
 from pumice.session.ranked import RankedJobs
 from pumice.session.session import Session
 from pumice.solver import Solver
-from pumice.solver.room import idle_gpus, releasing_gpus
+from pumice.solver.room import fits_empty_cluster, idle_gpus, releasing_gpus
 from pumice.verdicts import Refusal
 
 _ALIVE = (
@@ -129,6 +129,13 @@ def feasible_rows(session: Session, job: Job) -> list[int]:
 
 def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
+    if not fits_empty_cluster(session.nodes, solver.chunk(job)):
+        job.refusals.append(
+            Refusal(
+                "TooLarge", "its GPUs would not fit on the nodes even if nobody else were there"
+            )
+        )
+        return False
     statement = solver.solve(job, feasible_rows(session, job))
     if statement is not None:
         statement.commit()

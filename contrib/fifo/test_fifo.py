@@ -1,8 +1,11 @@
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pumice.cli import main
 from pumice_fifo import Fifo
 
 
@@ -21,3 +24,10 @@ def test_jobs_go_in_the_order_of_submission(
     session: Any = None  # the order needs nothing of it
     jobs: list[Any] = [SimpleNamespace(created=c, priority=p) for c, p in (left, right)]
     assert Fifo(session, Fifo.Options(), "fifo").job_order(*jobs) == expected
+
+
+def test_the_scenarios_hold() -> None:
+    folder = Path(__file__).parent / "scenarios"
+    result = CliRunner().invoke(main, ["test", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert "1 passed" in result.output

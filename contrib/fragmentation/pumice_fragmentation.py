@@ -1,4 +1,4 @@
-"""Keep leftover GPUs usable: place a task where it strands the fewest."""
+"""Keep leftover GPUs usable: place a task where what it leaves is worth most."""
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -11,11 +11,11 @@ _WHOLE = 1000  # the node table counts scalars in thousandths
 
 
 class Fragmentation(Plugin):
-    """Prefer the node on which the task strands the fewest GPUs.
+    """Prefer the node whose leftover GPUs stay most usable.
 
-    Tasks of a size that GPUs are asked in leave ``free mod size`` GPUs of a node stranded. The
-    mean of that over all sizes is the node's fragmentation; the score is by how much the task
-    lowers it, scaled so that 50 is no change.
+    Filled with tasks of one size, a node can use ``free - free mod size`` of its free GPUs. The
+    part of them, in the mean over the usual sizes, is how usable they are; the score is by how
+    much the task raises that, scaled so that 50 is no change.
     """
 
     class Options(Plugin.Options):
@@ -42,13 +42,15 @@ class Fragmentation(Plugin):
     def on_session_open(self) -> None:
         self._gpu = self.session.nodes.dimensions.position.get(self.options.resource)
         self._sizes = np.array(self.options.sizes, np.int64)
-        self._worst = max(1.0, float((self._sizes - 1).mean()))
 
-    def _stranded(self, idle: np.ndarray) -> np.ndarray:
-        """Per node: the GPUs that are of no use, in the mean over the sizes."""
-        whole = np.maximum(idle, 0) // _WHOLE
-        stranded: np.ndarray = (whole[:, None] % self._sizes).mean(axis=1)
-        return stranded
+    def _usable(self, idle: np.ndarray) -> np.ndarray:
+        """Per node: the part of its free GPUs that tasks can use; 1 where none is left."""
+        free = np.maximum(idle, 0) / _WHOLE
+        whole = np.floor(free)
+        used = (whole[:, None] - whole[:, None] % self._sizes).mean(axis=1)
+        usable = np.ones(len(free))
+        np.divide(used, free, out=usable, where=free > 0)
+        return usable
 
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
@@ -56,5 +58,6 @@ class Fragmentation(Plugin):
         if not asked:
             return None
         idle = nodes.idle[:, self._gpu]
-        gain = self._stranded(idle) - self._stranded(idle - asked)
-        return self.options.weight * 50.0 * (1.0 + gain / self._worst)
+        gain = self._usable(idle - asked) - self._usable(idle)
+        scores: np.ndarray = self.options.weight * 50.0 * (1.0 + gain)
+        return scores

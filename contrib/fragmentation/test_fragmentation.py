@@ -26,7 +26,7 @@ def scores(free: list[float], asked: float, **options: Any) -> list[float] | Non
 
 
 def test_the_table_of_the_readme() -> None:
-    assert scores([8, 5, 4, 1], 1) == [0.0, 63.6, 27.3, 63.6]
+    assert scores([8, 5, 4, 1], 1) == [30.4, 55.0, 33.3, 87.5]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ def test_the_table_of_the_readme() -> None:
         pytest.param([8, 7], 1, 1, id="seven is broken already"),
         pytest.param([8, 6], 2, 1, id="two of six rather than of eight"),
         pytest.param([8, 5, 4], 4, 2, id="a block of four is used up"),
+        pytest.param([8, 3], 1, 1, id="a small leftover rather than a whole node"),
         pytest.param([2, 1.5], 0.5, 1, id="half a GPU comes from a broken one"),
     ],
 )
@@ -48,7 +49,7 @@ def test_the_leftover_that_stays_most_usable_wins(
 
 def test_options_change_the_score() -> None:
     assert scores([8, 4], 1, weight=0) == [0.0, 0.0]
-    assert scores([5, 3], 1, sizes=(3,)) == [75.0, 0.0]
+    assert scores([4, 3], 1, sizes=(3,)) == [62.5, 0.0]
     with pytest.raises(ValidationError, match="whole numbers from 1"):
         Fragmentation.Options(sizes=(0,))
 

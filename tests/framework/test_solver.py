@@ -3,16 +3,20 @@
 import pytest
 
 from pumice import Action
+from pumice.backends.memory import MemoryBackend
+from pumice.config import policy_from_dict
 from pumice.invariants import check
 from pumice.model.facts import SubGroup
 from pumice.model.task import TaskStatus
+from pumice.scheduler import Scheduler
 from pumice.session.chunks import job_active_count
 from pumice.session.queue_tree import QueueTree
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Scenario, Solver, VictimGroup
 from pumice.solver.filters import packs
 from pumice.testing.photo import books
-from tests.framework._build import World, evictions, policy, promised
+from pumice_builtin_plugins.priority import Priority
+from tests.framework._build import World, policy, promised
 from tests.plugins._fair import FairWorld, ask
 
 FAIR = ("fairshare", {"name": "priority", "enable": ["job_order"]})
@@ -290,10 +294,6 @@ class TestBudget:
 
     @pytest.mark.parametrize("budget, told", [(1, True), (0, False)])
     def test_the_reason_of_the_job_says_so(self, budget, told):
-        from pumice.backends.memory import MemoryBackend
-        from pumice.config import policy_from_dict
-        from pumice.scheduler import Scheduler
-
         world = crowded(3)
         world.queue("c", 3, weight=0)
         world.job("x", "c", ask(gpu=2), min_member=1)
@@ -473,10 +473,8 @@ class TestAnybodysAction:
         world = World().node("a", cpu=4)
         world.job("old", tasks=4, on=["a"] * 4, phase="Running", created=1.0)
         world.job("new", tasks=2, created=2.0, priority=5)
-        from pumice_builtin_plugins.priority import Priority
-
         decisions = world.run(policy([Priority], actions=[TakeFromTheOld]))
-        assert set(evictions(decisions)) == {f"old-t-{i}" for i in range(4)}
+        assert {eviction.uid for eviction in decisions.evictions} == {f"old-t-{i}" for i in range(4)}
         assert promised(decisions) == {"new-t-0": "a", "new-t-1": "a"}
 
     def test_sub_groups_of_the_claimant_are_kept(self):

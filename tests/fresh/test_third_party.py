@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.fresh
 
 ROOT = Path(__file__).resolve().parents[2]
+CONTRIB = ROOT / "contrib"
 
 HARBOUR = """
     from pydantic import Field
@@ -122,7 +123,7 @@ def write_distribution(folder: Path, source: str, version: str, **groups: list[s
 
 @pytest.fixture(scope="module")
 def wheels(build_wheels, tmp_path_factory):
-    """Three distributions of other people, and one of our contributions, as wheels by name."""
+    """Three distributions of other people, and our contributions, as wheels by name."""
     home = tmp_path_factory.mktemp("elsewhere")
     folders = [
         write_distribution(
@@ -130,7 +131,7 @@ def wheels(build_wheels, tmp_path_factory):
         ),
         write_distribution(home / "wreck", WRECK, "0.9", plugins=["Wreck"], actions=["Sink"]),
         write_distribution(home / "pirate", PIRATE, "6.6", plugins=["Lighthouse"]),
-        ROOT / "contrib" / "fifo",
+        *(CONTRIB / name for name in ("fifo", "drain", "fragmentation")),
     ]
     built = build_wheels(*folders)
     return {folder.name: wheel for folder, wheel in zip(folders, built, strict=True)}
@@ -241,9 +242,22 @@ class TestUninstalled:
         assert "naming.toml:2: no action named 'clear' is installed" in error
         assert "naming.toml:4: no plugin named 'lighthouse' is installed" in error
 
-    def test_our_own_contribution_comes_and_goes_like_any_other(self, fresh_venv, wheels):
-        with fresh_venv.holding(wheels["fifo"]):
-            (fifo,) = listed(fresh_venv, "plugins")["fifo"]
-            assert (fifo["distribution"], fifo["version"]) == ("pumice-fifo", "0.1.0")
-            assert (fifo["points"], fifo["error"]) == (["job_order"], None)
-        assert "fifo" not in listed(fresh_venv, "plugins")
+    def test_our_own_contributions_come_and_go_like_any_other(self, fresh_venv, wheels):
+        with fresh_venv.holding(*(wheels[n] for n in ("fifo", "drain", "fragmentation"))):
+            plugins = listed(fresh_venv, "plugins")
+            for name, point in [
+                ("fifo", "job_order"),
+                ("drainlabel", "should_drain"),
+                ("fragmentation", "batch_node_order"),
+            ]:
+                (part,) = plugins[name]
+                assert part["version"] == "0.1.0"
+                assert point in part["points"]
+                assert part["error"] is None
+            (drain,) = listed(fresh_venv, "actions")["drain"]
+            assert (drain["distribution"], drain["error"]) == ("pumice-drain", None)
+            hook = listed(fresh_venv, "hooks")["should_drain"][0]
+            assert hook["declared_by"] == "pumice-drain 0.1.0"
+            assert "6 passed, 0 failed, 0 skipped" in fresh_venv.output("pumice", "test", CONTRIB)
+        assert {"fifo", "drainlabel"}.isdisjoint(listed(fresh_venv, "plugins"))
+        assert "should_drain" not in listed(fresh_venv, "hooks")

@@ -19,6 +19,7 @@ COMMANDS = {
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
     "config": ("pumice.cli.config:command", "Check, show or import a policy."),
+    "new": ("pumice.cli.new:command", "Make a distribution for a plugin or an action of your own."),
 }
 """Subcommands: where each lives, and its line of help, so that help imports none of them."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pumice.model.gpu_request import GPU, mig_gpus
@@ -46,3 +48,34 @@ def freed_gpus(nodes: NodeTable, task: Task) -> float:
 def needed_gpus(task: Task) -> float:
     """GPUs that a pending task asks for; a request by memory counts nothing here."""
     return (task.gpu.milli + task.gpu.claimed * 1000) / 1000
+
+
+def fits_empty_cluster(nodes: NodeTable, tasks: Sequence[Task]) -> bool:
+    """Whether the tasks' GPUs would go onto the nodes if nobody else were there.
+
+    Where they would not, no choice of victims can help.
+    """
+    needs = sorted(map(needed_gpus, tasks), reverse=True)
+    room = np.sort(gpu_room(nodes, nodes.allocatable))[::-1]
+    return packs(needs, [*map(float, room[: len(needs)])])
+
+
+def packs(needs: list[float], room: list[float]) -> bool:
+    """Whether needs (largest first) go greedily into room (largest first)."""
+    taken = [0.0] * len(room)
+    full = 0
+    for need in needs:
+        if need <= 0:
+            return True
+        for position in range(full, len(room)):
+            free = room[position]
+            if free < need:
+                return False
+            if free - taken[position] >= need:
+                taken[position] += need
+                break
+            if position == full and taken[position] >= free:
+                full += 1
+        else:
+            return False
+    return True

@@ -67,10 +67,14 @@ class Solver:
         """Whether the last search ended because its budget was spent."""
         self._left = 0
 
+    def chunk(self, job: Job) -> list[Task]:
+        """The tasks that a search for the job would have to place together."""
+        return self._placer.chunks.to_allocate(job, real=False)
+
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
         """A statement that makes room for the job's next chunk and promises it, or None."""
         used_before = job_used_count(job)
-        tasks = self._placer.chunks.to_allocate(job, real=False)
+        tasks = self.chunk(job)
         recorded: list[VictimGroup] = []
         solution: _Solution | None = None
         self._left = self._budget
@@ -178,7 +182,6 @@ class Solver:
 
         Other pending jobs only shape the order. A victim that finds no place stays evicted.
         """
-        session = self._session
         self.simulations += 1
         self._left -= 1
         claimant = scenario.preemptor

@@ -1,0 +1,68 @@
+"""Renders templates into a folder: ``«name»`` in a file, ``NAME`` and ``MODULE`` in its path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from pumice.errors import PumiceError
+
+_MARK = re.compile("«([a-z_]+)»")
+_SUFFIX = ".tmpl"
+
+
+def has(*folder: str) -> bool:
+    """Whether there is such a folder of templates."""
+    return _root().joinpath(*folder).is_dir()
+
+
+def render(folders: Iterable[tuple[str, ...]], words: Mapping[str, str]) -> dict[str, str]:
+    """The files, by path, that these folders of templates make with these words."""
+    made: dict[str, str] = {}
+    for folder in folders:
+        for path, template in _walk(_root().joinpath(*folder)):
+            text = template.read_text(encoding="utf-8")
+            if path.endswith(_SUFFIX):
+                text = _MARK.sub(lambda mark: words[mark[1]], text)
+            made[_path(path, words)] = f"{text.strip()}\n" if path.endswith(_SUFFIX) else text
+    return made
+
+
+def write(folder: Path, made: Mapping[str, str]) -> None:
+    """Write the files into a folder that is not there yet."""
+    try:
+        folder.mkdir(parents=True)
+        for path, text in made.items():
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise PumiceError(
+            f"{folder} is there already", hint="choose another name, or move it away"
+        ) from None
+    except OSError as error:
+        raise PumiceError(f"{folder}: {error.strerror or error}") from None
+
+
+def _root() -> Traversable:
+    return files("pumice").joinpath("templates")
+
+
+def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    for item in sorted(folder.iterdir(), key=lambda item: item.name):
+        if item.is_dir():
+            yield from _walk(item, f"{above}{item.name}/")
+        else:
+            yield f"{above}{item.name}", item
+
+
+def _path(path: str, words: Mapping[str, str]) -> str:
+    path = path.removesuffix(_SUFFIX)
+    path = path.replace("NAME", words["name"]).replace("MODULE", words["module"])
+    return "/".join(
+        f".{part.removeprefix('dot_')}" if part.startswith("dot_") else part
+        for part in path.split("/")
+    )

@@ -1,0 +1,82 @@
+"""The method that a new plugin starts from, written from the spec of its extension point."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+
+from pumice.hookspecs import ExtensionPoint
+
+_WIDTH = 100
+_INDENT = "    "
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def signature(point: ExtensionPoint) -> str:
+    """The ``def`` of a method of a class, with types, wrapped as a formatter would."""
+    arguments, answer = _parts(point)
+    head = f"{_INDENT}def {point.name}("
+    line = f"{head}{', '.join(['self', *arguments])}) -> {answer}:"
+    if len(line) <= _WIDTH:
+        return line
+    inner = f"{_INDENT * 2}{', '.join(['self', *arguments])}"
+    if len(inner) > _WIDTH:
+        inner = "\n".join(f"{_INDENT * 2}{argument}," for argument in ["self", *arguments])
+    return f"{head}\n{inner}\n{_INDENT}) -> {answer}:"
+
+
+def nothing(point: ExtensionPoint) -> str:
+    """The line with which the method has no opinion; empty where none is asked for."""
+    return "" if _parts(point)[1] == "None" else f"{_INDENT * 2}return None"
+
+
+def imports(point: ExtensionPoint, spec: type) -> str:
+    """Import statements for the types that the signature names, and for a plugin."""
+    arguments, answer = _parts(point)
+    origins = _origins(spec)
+    found: dict[str, set[str]] = {"pumice": {"Plugin", "hookimpl"}}
+    whole = set()
+    for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
+        module, name = origins.get(word, ("", ""))
+        if module and name:
+            found.setdefault(module, set()).add(word)
+        elif module:
+            whole.add(f"import {module} as {word}" if module != word else f"import {module}")
+    return _sorted_imports(found, whole)
+
+
+def _sorted_imports(found: dict[str, set[str]], whole: Iterable[str]) -> str:
+    blocks: list[list[str]] = [[], sorted(whole)]
+    for module, names in sorted(found.items()):
+        standard = module.partition(".")[0] in sys.stdlib_module_names
+        blocks[0 if standard else 1].append(f"from {module} import {', '.join(sorted(names))}")
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _parts(point: ExtensionPoint) -> tuple[list[str], str]:
+    """The arguments and the answer of a point as text; what is private to the spec is left out."""
+    function = ast.parse(f"def {point.signature}: ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    arguments = [ast.unparse(argument) for argument in function.args.args]
+    answer = ast.unparse(function.returns) if function.returns is not None else "None"
+    public = [part for part in answer.split(" | ") if not part.startswith("_")]
+    return arguments, " | ".join(public)
+
+
+def _origins(spec: type) -> dict[str, tuple[str, str]]:
+    """Where the names in the module of a spec class come from: (module, name), or (module, "")."""
+    module = inspect.getmodule(spec)
+    if module is None:
+        return {}
+    origins: dict[str, tuple[str, str]] = {}
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                origins[alias.asname or alias.name] = (node.module, alias.name)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                origins[alias.asname or alias.name] = (alias.name, "")
+    return origins
