@@ -81,7 +81,8 @@ def parts(kind: Kind, title: str, intro: str) -> str:
 def commands() -> str:
     lines = ["# Commands", _NOTE, "`pumice COMMAND --help` prints the same."]
     for path, command in _walk(pumice_command, "pumice"):
-        context = click.Context(command, info_name=path)
+        # a fixed width, so that the page does not depend on whose terminal it is
+        context = click.Context(command, info_name=path, terminal_width=78)
         lines += ["", f"## {path}", "", "```text", command.get_help(context), "```"]
     return "\n".join(lines) + "\n"
 

@@ -12,11 +12,14 @@ from pumice.session.order import JobHeap
 from pumice.session.session import Session
 from pumice.session.statement import Statement
 from pumice.verdicts import Code
+from pumice_builtin_actions._kinds import needs_whole_jobs
 
 
 def may_claim(session: Session, job: Job) -> bool:
-    """Whether a job was let in and can be worked on at all."""
-    return not job.is_pending and session.ask.job_valid(job) is None
+    """Whether a job was let in and can be worked on at all, and task by task."""
+    if job.is_pending or session.ask.job_valid(job) is not None:
+        return False
+    return needs_whole_jobs(job) is None
 
 
 def starving_jobs(session: Session) -> dict[str, JobHeap]:

@@ -62,12 +62,31 @@ class SolverOptions(DepthOptions):
 
 
 def waiting_jobs(session: Session, keep: Callable[[Job], bool] = lambda job: True) -> list[Job]:
-    """Jobs with something to place and enough tasks to do so."""
-    return [
-        job
-        for job in session.jobs.values()
-        if has_pending(job) and is_ready_to_schedule(job) and keep(job)
-    ]
+    """Jobs with something to place and enough tasks to do so, let in where that is asked."""
+    gated = session.runs("enqueue") or session.ask.has("job_valid")
+    found = []
+    for job in session.jobs.values():
+        if not has_pending(job) or not is_ready_to_schedule(job) or not keep(job):
+            continue
+        if job.has_network_topology and not session.hyper_nodes.ready:
+            continue
+        with session.turn(job):
+            if not gated or _is_let_in(session, job):
+                found.append(job)
+    return found
+
+
+def _is_let_in(session: Session, job: Job) -> bool:
+    if job.is_pending and session.runs("enqueue"):
+        return False
+    return session.ask.job_valid(job) is None
+
+
+def may_evict(job: Job) -> bool:
+    """Whether others may be evicted for the job; KAI has no such mark of pods."""
+    return job.family == "kai" or all(
+        task.pod.preemption_policy != "Never" for task in job.by_status[TaskStatus.PENDING].values()
+    )
 
 
 class VictimQueues:
@@ -106,7 +125,7 @@ class VictimQueues:
 
 
 def _may_lose(job: Job) -> bool:
-    return job.preemptible and job_active_count(job) > 0
+    return job.preemptible and not job.spared and job_active_count(job) > 0
 
 
 def _is_alive(session: Session, job: Job) -> bool:

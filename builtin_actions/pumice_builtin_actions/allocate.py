@@ -10,6 +10,7 @@ from pumice.model.topology import ROOT
 from pumice.session.order import JobHeap
 from pumice.session.session import Session
 from pumice_builtin_actions._hyper import HyperSearch, remember_decision
+from pumice_builtin_actions._kinds import needs_whole_jobs
 from pumice_builtin_actions._placing import Placing
 from pumice_builtin_actions._worksheet import Worksheet, make_worksheet
 
@@ -70,6 +71,10 @@ class _Allocation:
                 return
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:
+            return
+        refusal = needs_whole_jobs(job)
+        if refusal is not None:
+            job.refusals.append(refusal)
             return
         if not session.hyper_nodes.ready and job.has_network_topology:
             return

@@ -13,7 +13,13 @@ from pumice.session.session import Session
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Scenario, Solver
 from pumice.solver.room import idle_gpus, releasing_gpus
-from pumice_builtin_actions._fair import SolverOptions, VictimQueues, attempt, waiting_jobs
+from pumice_builtin_actions._fair import (
+    SolverOptions,
+    VictimQueues,
+    attempt,
+    may_evict,
+    waiting_jobs,
+)
 
 
 class Consolidate(Action):
@@ -65,7 +71,7 @@ class Consolidate(Action):
         failed = FailedJobs(enabled=self.options.signatures)
         jobs = QueueTree(
             session,
-            waiting_jobs(session, lambda job: job.preemptible),
+            waiting_jobs(session, lambda job: job.preemptible and may_evict(job)),
             depth=self.options.queue_depth,
         )
         while jobs:

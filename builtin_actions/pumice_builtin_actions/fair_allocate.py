@@ -24,7 +24,11 @@ class FairAllocate(Action):
 
     def execute(self, session: Session) -> None:
         placer = WholeJobs(session)
-        jobs = QueueTree(session, waiting_jobs(session), depth=self.options.queue_depth)
+        waiting = waiting_jobs(session)
+        for job in waiting:
+            if job.is_pending:
+                job.phase = "Inqueue"
+        jobs = QueueTree(session, waiting, depth=self.options.queue_depth)
         while jobs:
             job = jobs.pop()
             more = False

@@ -10,7 +10,13 @@ from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Solver
-from pumice_builtin_actions._fair import SolverOptions, VictimQueues, attempt, waiting_jobs
+from pumice_builtin_actions._fair import (
+    SolverOptions,
+    VictimQueues,
+    attempt,
+    may_evict,
+    waiting_jobs,
+)
 
 
 class SolveReclaim(Action):
@@ -49,7 +55,7 @@ class SolveReclaim(Action):
             ghosts=self.options.ghosts,
         )
         failed: dict[str, FailedJobs] = {}
-        jobs = QueueTree(session, waiting_jobs(session), depth=self.options.queue_depth)
+        jobs = QueueTree(session, waiting_jobs(session, may_evict), depth=self.options.queue_depth)
         while jobs:
             job = jobs.pop()
             table = failed.setdefault(job.queue, FailedJobs(enabled=self.options.signatures))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pumice import Plugin, hookimpl
+from pumice.model.job import Job
 from pumice.model.task import Task
 from pumice.verdicts import EvictionContext
 
@@ -27,6 +28,19 @@ class Conformance(Plugin):
         self, context: EvictionContext, candidates: Sequence[Task]
     ) -> Sequence[Task]:
         return _ordinary(candidates)
+
+    @hookimpl
+    def reclaim_victim_filter(self, victim: Job) -> bool:
+        return _is_ordinary(victim)
+
+    @hookimpl
+    def preempt_victim_filter(self, victim: Job) -> bool:
+        return _is_ordinary(victim)
+
+
+def _is_ordinary(job: Job) -> bool:
+    tasks = list(job.tasks.values())
+    return len(_ordinary(tasks)) == len(tasks)
 
 
 def _ordinary(candidates: Sequence[Task]) -> list[Task]:

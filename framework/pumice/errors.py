@@ -27,7 +27,14 @@ class PolicyError(PumiceError):
 
 
 class LoadError(PumiceError):
-    """A plugin, action or backend that is installed but cannot be used."""
+    """A plugin, action or backend that is installed but cannot be used.
+
+    ``reason`` is the kind of fault: ``broken``, ``API version`` or ``claimed twice``.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", reason: str = "broken") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
 
 
 class ManifestError(PumiceError):

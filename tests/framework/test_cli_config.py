@@ -138,3 +138,51 @@ def test_show_hears_the_environment(monkeypatch):
     monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "250ms")
     data = json.loads(run("show", "policy.toml", "-o", "json").stdout)
     assert data["scheduler"]["period"] == 0.25
+
+
+class TestWhy:
+    def test_every_part_value_and_voter_has_its_place(self, monkeypatch):
+        monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "2s")
+        override = "plugin.nodeorder.mostrequested.weight=7"
+        out = run("show", "policy.toml", "--why", "--set", override).stdout
+        lines = [line.split() for line in out.splitlines()]
+        assert ["action", "allocate", "pumice-parts", "1.0", "policy.toml:1"] in lines
+        assert ["1", "gang", "pumice-parts", "1.0", "without", "preemptable", "policy.toml:4"] in (
+            lines
+        )
+        start = ["plugin", "nodeorder"]
+        assert [*start, "leastrequested.weight", "2", "*", "policy.toml:10"] in lines
+        assert [*start, "mostrequested.weight", "7", "*", "--set", override] in lines
+        period = ["scheduler", "period", "2.0", "*", "environment", "PUMICE_SCHEDULER__PERIOD"]
+        assert period in lines
+        assert ["scheduler", "default_queue", "default", "default"] in lines
+        assert ["job_ready", "All", "gang", "(policy.toml:4)"] in lines
+
+    def test_a_preset_below_the_file_is_named(self, tmp_path):
+        text = 'preset = "volcano"\n[plugin.nodeorder]\nmostrequested.weight = 1\n'
+        (tmp_path / "policy.toml").write_text(text)
+        why = json.loads(run("show", "policy.toml", "--why", "-o", "json").stdout)["why"]
+        assert why["plugin"]["nodeorder"]["listed"].startswith("preset volcano:")
+        assert why["plugin"]["nodeorder"]["options"] == {
+            "leastrequested.weight": "default",
+            "mostrequested.weight": "policy.toml:3",
+        }
+        assert why["action"]["enqueue"]["listed"].startswith("preset volcano:")
+        assert why["scheduler"]["period"] == "default"
+
+    def test_nothing_is_added_without_it(self):
+        assert "FROM" not in run("show", "policy.toml").stdout
+        assert "why" not in json.loads(run("show", "policy.toml", "-o", "json").stdout)
+
+
+def test_a_gathered_option_comes_from_wherever_one_of_it_is_given(load):
+    policy = load(
+        'actions = ["allocate"]\n[[tiers]]\nplugins = ["binpack"]\n'
+        "[plugin.binpack]\nbinpack.resources.a = 1\nbinpack.resources.b = 2\n"
+    )
+    why = policy.why("plugin", "binpack", "binpack.resources.NAME")
+    assert [place.rpartition("/")[2] for place in why.split(", ")] == [
+        "policy.toml:5",
+        "policy.toml:6",
+    ]
+    assert policy.why("plugin", "binpack", "binpack.weight") == "default"

@@ -9,6 +9,7 @@ from pumice.cli import main
 from pumice.hookspecs import POINTS
 
 SPREAD = """
+    from typing import Annotated
     from pydantic import Field
     from pumice import Action, Plugin, hookimpl
 
@@ -18,6 +19,7 @@ SPREAD = """
         class Options(Plugin.Options):
             weight: float = Field(1.5, alias="spread.weight", description="Multiplier.")
             mode: str | None = None
+            limits: dict[str, Annotated[int, Field(ge=0)]] = {}
 
         @hookimpl
         def node_order(self, node):
@@ -83,6 +85,23 @@ def test_one_plugin_is_shown_with_its_options():
     (line,) = (line for line in out.splitlines() if line.startswith("spread.weight"))
     assert line.split() == ["spread.weight", "float", "1.5", "Multiplier."]
     assert "str | None" in out
+    assert "dict[str, int]" in out
+    assert "docs" not in out
+
+
+def test_a_plugin_leads_to_what_is_written_about_it(site):
+    links = "Project-URL: Source, https://example.org/src\nProject-URL: Documentation, {}\n"
+    site.install(
+        "pumice-linked",
+        SPREAD,
+        plugins={"linked": "Spread"},
+        metadata=links.format("https://example.org/docs"),
+    )
+    (line,) = (x for x in run("plugins", "linked").stdout.splitlines() if x.startswith("docs"))
+    assert line.split() == ["docs", "https://example.org/docs"]
+    shown = json.loads(run("plugins", "linked", "-o", "json").stdout)
+    assert shown["docs"] == "https://example.org/docs"
+    assert json.loads(run("plugins", "spread", "-o", "json").stdout)["docs"] is None
 
 
 def test_one_plugin_as_json():

@@ -51,12 +51,10 @@ class TestOverrides:
         settings = [
             "scheduler.default_queue=batch",
             "scheduler.period=250ms",
-            'scheduler.scheduler_names=["a"]',
         ]
         policy = load(GOOD, *settings, 'scheduler.scheduler_names=["x"]')
         assert policy.scheduler.default_queue == "batch"
         assert policy.scheduler.period == 0.25
-        assert policy.scheduler.scheduler_names == ("a",)
         assert policy.scheduler.scheduler_names == ("x",)
 
     def test_actions_may_be_replaced(self, load):

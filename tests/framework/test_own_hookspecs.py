@@ -58,7 +58,8 @@ def specs(*lines: str) -> str:
 
 
 @pytest.fixture
-def tidal(site):
+def tidal(site, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     parts = {"plugins": {"moon": "Moon"}, "actions": {"measure": "Measure"}}
     site.install("pumice-tide", TIDE, version="1.2", hookspecs={"tide": "TideSpecs"}, **parts)
     site.install("pumice-sun", SUN, plugins={"sun": "Sun"})

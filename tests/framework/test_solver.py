@@ -85,7 +85,8 @@ class Search:
             for s in (nodes.shares(row) for row in range(len(nodes)))
         ]
         held = [ask.get_queue_allocated_resources(q) for q in self.session.queues.values()]
-        return {**books(self.session), "shares": repr(shares), "queues": repr(held)}
+        found = {**books(self.session), "shares": repr(shares), "queues": repr(held)}
+        return {**found, "held": [sorted(row) for row in found["held"]]}
 
 
 class TestPlans:
@@ -243,8 +244,8 @@ class TestJudge:
         world = crowded(2)
         world.job("x", "a", ask())
         search = Search(world, judge=lambda scenario: "ns/v0" in scenario.victims)
-        assert search.evictions(search.solve("x")) == ["v0-0"]
-        assert len(search.seen) == 2
+        assert search.evictions(search.solve("x")) == ["v1-0"]
+        assert [set(scenario.victims) for scenario in search.seen] == [{"ns/v1", "ns/v0"}] * 2
 
     def test_its_no_to_everything_leaves_no_trace(self):
         world = crowded(3, nodes=("n", "m"))
@@ -383,12 +384,23 @@ class TestFailedJobs:
         assert table.worth_trying(smaller)
         assert not table.worth_trying(larger)
 
-    def test_fewer_tasks_are_easier(self):
+    def test_jobs_of_another_size_are_other_jobs(self):
         two, one, three = self.jobs([1, 1], [1], [1, 1, 1])
         table = FailedJobs()
         table.failed(two)
         assert table.worth_trying(one)
-        assert not table.worth_trying(three)
+        assert table.worth_trying(three)
+
+    def test_only_what_waits_counts(self):
+        world = FairWorld()
+        world.node()
+        world.queue("q")
+        world.job("half", "q", ask(on="n"), ask(gpu=2))
+        world.job("new", "q", ask(gpu=2))
+        world.open("elastic")
+        table = FailedJobs()
+        table.failed(world.job_of("half"))
+        assert not table.worth_trying(world.job_of("new"))
 
     def test_the_smallest_that_failed_counts(self):
         large, small, middle = self.jobs([3], [1], [2])
@@ -474,7 +486,9 @@ class TestAnybodysAction:
         world.job("old", tasks=4, on=["a"] * 4, phase="Running", created=1.0)
         world.job("new", tasks=2, created=2.0, priority=5)
         decisions = world.run(policy([Priority], actions=[TakeFromTheOld]))
-        assert {eviction.uid for eviction in decisions.evictions} == {f"old-t-{i}" for i in range(4)}
+        assert {eviction.uid for eviction in decisions.evictions} == {
+            f"old-t-{i}" for i in range(4)
+        }
         assert promised(decisions) == {"new-t-0": "a", "new-t-1": "a"}
 
     def test_sub_groups_of_the_claimant_are_kept(self):

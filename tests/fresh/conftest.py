@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.parser import HeaderParser
@@ -42,7 +42,7 @@ def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if name != "PYTHONPATH" and not name.startswith("PUMICE_")
+        if name not in ("PYTHONPATH", "COLUMNS") and not name.startswith("PUMICE_")
     }
     return subprocess.run(
         [str(word) for word in command],
@@ -87,7 +87,14 @@ def third_party(wheels: Iterable[Path]) -> list[metadata.Distribution]:
     """The installed distributions that the wheels need, each other's aside, all the way down."""
     wheels = list(wheels)
     ours = {canonicalize_name(wheel.name.split("-")[0]) for wheel in wheels}
-    open_ = [requirement for wheel in wheels for requirement in declared(wheel)]
+    return closure([requirement for wheel in wheels for requirement in declared(wheel)], ours)
+
+
+def closure(
+    requirements: Iterable[Requirement], ours: Container[str] = ()
+) -> list[metadata.Distribution]:
+    """The installed distributions that meet requirements, and those that they require in turn."""
+    open_ = list(requirements)
     found: dict[str, metadata.Distribution] = {}
     seen: set[str] = set()
     while open_:
@@ -180,6 +187,15 @@ def build_wheels(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list
 def _name(folder: Path) -> str:
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return canonicalize_name(project["name"])
+
+
+@pytest.fixture(scope="session")
+def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pytest and what it needs, to be put at the end of a module path."""
+    folder = tmp_path_factory.mktemp("pytest")
+    for distribution in closure([Requirement("pytest")]):
+        transplant(distribution, folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

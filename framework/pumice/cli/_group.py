@@ -20,6 +20,8 @@ COMMANDS = {
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
     "config": ("pumice.cli.config:command", "Check, show or import a policy."),
     "new": ("pumice.cli.new:command", "Make a distribution for a plugin or an action of your own."),
+    "doctor": ("pumice.cli.doctor:command", "Tell what is wrong with what is installed."),
+    "completion": ("pumice.cli.completion:command", "Print the completion script of a shell."),
 }
 """Subcommands: where each lives, and its line of help, so that help imports none of them."""
 

@@ -16,7 +16,7 @@ from pumice.cli._output import (
     print_table,
 )
 from pumice.config.options import Option, describe
-from pumice.discovery import Catalog, Listed, Loaded
+from pumice.discovery import Catalog, Listed, Loaded, project_url
 
 Part = Literal["plugin", "action"]
 
@@ -48,11 +48,13 @@ def show_part(kind: Part, name: str, output: str) -> None:
     loaded = catalog.load(kind, name)
     options = describe(loaded.cls.Options)
     if output == "json":
-        print_json({**_loaded_data(loaded), "options": [asdict(option) for option in options]})
+        facts = {**_loaded_data(loaded), "docs": project_url(loaded.source) or None}
+        print_json({**facts, "options": [asdict(option) for option in options]})
         return
     print_facts(
         (kind, name),
         ("from", f"{loaded.source.label} ({loaded.source.entry_point})"),
+        ("docs", project_url(loaded.source)),
         ("", (loaded.cls.__doc__ or "").strip().replace("\n    ", "\n")),
     )
     if loaded.points:
@@ -64,7 +66,7 @@ def show_part(kind: Part, name: str, output: str) -> None:
     print_heading("Options" if options else "No options")
     if options:
         _print_options(options)
-    for warning in loaded.warnings:
+    for warning in (*loaded.warnings, *loaded.deprecations):
         click.echo(f"\nwarning: {warning}")
 
 
@@ -79,7 +81,7 @@ def _print_options(options: list[Option]) -> None:
 def _print_remarks(lines: list[Listed]) -> None:
     for line in lines:
         if line.loaded is not None:
-            for warning in line.loaded.warnings:
+            for warning in (*line.loaded.warnings, *line.loaded.deprecations):
                 click.echo(f"\nwarning: {line.found.kind} {line.found.name!r}: {warning}")
     errors = {str(line.error): line.error for line in lines if line.error is not None}
     for text, error in errors.items():
@@ -112,6 +114,6 @@ def _loaded_data(loaded: Loaded) -> dict[str, Any]:
         "entry_point": loaded.source.entry_point,
         "points": list(loaded.points),
         "doc": loaded.summary,
-        "warnings": list(loaded.warnings),
+        "warnings": [*loaded.warnings, *loaded.deprecations],
         "error": None,
     }

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable
 
 from pumice.hookspecs import ExtensionPoint
@@ -26,6 +27,18 @@ def signature(point: ExtensionPoint) -> str:
     if len(inner) > _WIDTH:
         inner = "\n".join(f"{_INDENT * 2}{argument}," for argument in ["self", *arguments])
     return f"{head}\n{inner}\n{_INDENT}) -> {answer}:"
+
+
+def docstring(point: ExtensionPoint) -> str:
+    """What the point asks, as the method's docstring."""
+    line = f'{_INDENT * 2}"""{point.summary}"""'
+    if len(line) <= _WIDTH:
+        return line
+    opening = f'{_INDENT * 2}"""'
+    wrapped = textwrap.wrap(
+        point.summary, _WIDTH - 3, initial_indent=opening, subsequent_indent=_INDENT * 2
+    )
+    return "\n".join([*wrapped, f'{_INDENT * 2}"""'])
 
 
 def nothing(point: ExtensionPoint) -> str:

@@ -25,6 +25,10 @@ from pumice.errors import PolicyError, PumiceError
 _SPELLED = {"kai": "KAI", "volcano": "Volcano"}
 
 
+_FROM = ["FROM"]
+"""The column that --why adds."""
+
+
 @click.group("config")
 def command() -> None:
     """Check a policy, show what it amounts to, or import one."""
@@ -56,21 +60,24 @@ def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: st
 @click.argument("file", type=POLICY_FILE, required=False)
 @click.option("--preset", metavar="NAME", help="Show a policy that ships with Pumice.")
 @set_option
+@click.option("--why", is_flag=True, help="Tell where each part and each value comes from.")
 @output_option
-def show(file: Path | None, preset: str | None, overrides: tuple[str, ...], output: str) -> None:
+def show(
+    file: Path | None, preset: str | None, overrides: tuple[str, ...], why: bool, output: str
+) -> None:
     """Show the pipeline in effect: actions, tiers, options, and who answers which point.
 
     Without FILE and --preset it is the default policy.
     """
     policy = load_policy(file, preset=preset, overrides=overrides)
     if output == "json":
-        print_json(_as_data(policy))
+        print_json({**_as_data(policy), **({"why": _why_data(policy)} if why else {})})
         return
     actions = " → ".join(entry.name for entry in policy.actions)
     print_facts(("policy", policy.origin), ("actions", actions))
-    _print_tiers(policy)
-    _print_options(policy)
-    _print_voters(policy)
+    _print_tiers(policy, why)
+    _print_options(policy, why)
+    _print_voters(policy, why)
     _print_warnings(policy)
 
 
@@ -121,11 +128,13 @@ def _write(path: Path, text: str) -> None:
         raise PumiceError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _print_tiers(policy: Policy) -> None:
+def _print_tiers(policy: Policy, why: bool) -> None:
     print_heading("Parts")
-    table = make_table("TIER", "NAME", "DISTRIBUTION", "VERSION", "POINTS")
+    table = make_table("TIER", "NAME", "DISTRIBUTION", "VERSION", "POINTS", *_FROM[:why])
     for entry in policy.actions:
-        add_row(table, "action", entry.name, entry.source.distribution, entry.source.version, "")
+        source, place = entry.source, policy.why("action", entry.name)
+        cells = (source.distribution, source.version, "", *[place][:why])
+        add_row(table, "action", entry.name, *cells)
     for number, tier in enumerate(policy.tiers, 1):
         for plugin in tier:
             source = plugin.source
@@ -134,31 +143,59 @@ def _print_tiers(policy: Policy) -> None:
                 gates.append(f"only {', '.join(sorted(plugin.enable)) or 'none'}")
             if plugin.disable:
                 gates.append(f"without {', '.join(sorted(plugin.disable))}")
-            cells = (source.distribution, source.version, "; ".join(gates) or "all")
+            answered = "; ".join(gates) or "all"
+            place = policy.why("plugin", plugin.name)
+            cells = (source.distribution, source.version, answered, *[place][:why])
             add_row(table, number, plugin.name, *cells)
     print_table(table)
 
 
-def _print_options(policy: Policy) -> None:
+def _print_options(policy: Policy, why: bool) -> None:
     print_heading("Options (* differs from the default)")
-    table = make_table("OF", "OPTION", "VALUE", "")
+    table = make_table("OF", "OPTION", "VALUE", "", *_FROM[:why])
     for kind, entries in (("plugin", policy.plugins), ("action", policy.actions)):
         for entry in entries:
             for name, (value, changed) in values_of(entry.options).items():
-                add_row(table, f"{kind} {entry.name}", name, _spell(value), "*" if changed else "")
+                place = policy.why(kind, entry.name, name)
+                cells = (_spell(value), "*" if changed else "", *[place][:why])
+                add_row(table, f"{kind} {entry.name}", name, *cells)
     for name, (value, changed) in values_of(policy.scheduler).items():
-        add_row(table, "scheduler", name, _spell(value), "*" if changed else "")
+        place = policy.why("scheduler", name)
+        cells = (_spell(value), "*" if changed else "", *[place][:why])
+        add_row(table, "scheduler", name, *cells)
     print_table(table)
 
 
-def _print_voters(policy: Policy) -> None:
+def _print_voters(policy: Policy, why: bool) -> None:
     print_heading("Who answers what")
     tiers = [f"TIER {number}" for number in range(1, len(policy.tiers) + 1)]
     table = make_table("POINT", "COMBINED BY", *tiers)
     for point, voters in _voters(policy).items():
-        cells = (", ".join(names) for names in voters)
+        cells = (", ".join(_voter(policy, name, why) for name in names) for names in voters)
         add_row(table, point, policy.points[point].rule.name, *cells)
     print_table(table)
+
+
+def _voter(policy: Policy, name: str, why: bool) -> str:
+    return f"{name} ({policy.why('plugin', name)})" if why else name
+
+
+def _why_data(policy: Policy) -> dict[str, Any]:
+    """Where each part is listed and each value given."""
+    data: dict[str, Any] = {}
+    for kind, entries in (("action", policy.actions), ("plugin", policy.plugins)):
+        data[kind] = {
+            entry.name: {
+                "listed": policy.why(kind, entry.name),
+                "options": {
+                    name: policy.why(kind, entry.name, name) for name in values_of(entry.options)
+                },
+            }
+            for entry in entries
+        }
+    scheduler = values_of(policy.scheduler)
+    data["scheduler"] = {name: policy.why("scheduler", name) for name in scheduler}
+    return data
 
 
 def _print_warnings(policy: Policy) -> None:

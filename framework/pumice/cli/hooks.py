@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.cli._complete import complete_points
 from pumice.cli._example import example
@@ -33,6 +34,10 @@ def command(name: str | None, output: str) -> None:
     """
     catalog = Catalog()
     points = catalog.points
+    renamed = deprecated.renamed_point(name)
+    if renamed is not None:
+        click.echo(f"warning: {renamed}", err=True)
+        name = renamed.new
     if name is not None and name not in points:
         raise PumiceError(
             f"there is no extension point {name!r}{did_you_mean(name, points)}",

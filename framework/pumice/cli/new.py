@@ -19,6 +19,7 @@ from pumice.errors import PumiceError
 from pumice.hookspecs import SPECS, ExtensionPoint
 from pumice.plugin import API_VERSION
 
+LONGEST = 30
 NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 RESERVED = ("framework", "builtin-plugins", "builtin-actions")
 """With ``pumice-`` before them, distributions of Pumice itself."""
@@ -68,6 +69,7 @@ def new_plugin(name: str, hook: str, into: Path) -> None:
         "hook": hook,
         "summary": point.summary,
         "imports": imports,
+        "docstring": _stub.docstring(point),
         "signature": _stub.signature(point),
         "nothing": _stub.nothing(point),
         "description": f"A plugin for the Pumice scheduler that answers {hook}",
@@ -130,6 +132,11 @@ def _check(kind: Kind, name: str, distribution: str, catalog: Catalog) -> None:
         if NAME.fullmatch(better):
             hint = f"did you mean {better!r}?"
         raise PumiceError(f"{name!r} is no good name for {_A[kind]}", hint=hint)
+    if len(name) > LONGEST:
+        raise PumiceError(
+            f"{name!r} is too long for a name",
+            hint=f"at most {LONGEST} letters, it has {len(name)}",
+        )
     if better in RESERVED:
         raise PumiceError(
             f"{distribution} is a distribution of Pumice itself", hint="choose another name"

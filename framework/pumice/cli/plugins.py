@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from pumice.cli._complete import complete_parts
 from pumice.cli._options import output_option
 from pumice.cli._parts import list_parts, show_part
 
 
 @click.command("plugins")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_parts("plugin"))
 @output_option
 def command(name: str | None, output: str) -> None:
     """List the installed plugins, or show one: what it answers, and its options.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pumice import deprecated
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.shape import Seat
 
@@ -27,7 +28,7 @@ def _about_action(policy: Policy, entry: ActionEntry, order: Mapping[str, int]) 
     here, allocate = order[name], order.get("allocate", order[name])
     if entry.cls.evicts and here < allocate:
         yield f"{name} runs before allocate, so it evicts for jobs that free room would have served"
-    for point in entry.cls.needs:
+    for point in map(deprecated.current, entry.cls.needs):
         if not any(policy.voters(point)):
             yield f"{name} does nothing: no plugin of the policy answers {point}"
     if name == "backfill" and here < allocate:

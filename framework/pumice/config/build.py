@@ -46,6 +46,7 @@ class Builder:
         self.main = next(layer for layer in reversed(layers) if not layer.override)
         self.problems = Problems(layers)
         self.warnings: list[str] = []
+        self.origins: dict[tuple[str, ...], str] = {}
 
     def build(self, *, complete: bool = True) -> Policy:
         """Make the policy. When not ``complete``, a key that is absent is no problem."""
@@ -76,8 +77,12 @@ class Builder:
                 "scheduler": scheduler_values,
             },
             points=self.catalog.points,
+            origins=self.origins,
         )
-        return replace(policy, warnings=(*self.warnings, *advise(policy, actions, tiers)))
+        return replace(
+            policy,
+            warnings=(*self.problems.warnings, *self.warnings, *advise(policy, actions, tiers)),
+        )
 
     def _check_keys(self) -> None:
         for layer in self.layers:
@@ -112,6 +117,10 @@ class Builder:
             known = loaded[seat.name]
             if known is None:
                 continue
+            self.origins[part, seat.name] = seat.layer.origin(seat.path)
+            aliases = {n: f.alias or n for n, f in known.cls.Options.model_fields.items()}
+            for key, (layer, path) in given[seat.name].origins.items():
+                self.origins[part, seat.name, aliases.get(key, key)] = layer.origin(path)
             options = self._options(part, seat, known, given[seat.name])
             if options is not None:
                 made[seat.name] = (known, options)
@@ -192,6 +201,7 @@ class Builder:
                 continue
             for key, value in table.items():
                 given.put(key, value, layer, ("scheduler", key))
+                self.origins["scheduler", key] = layer.origin(("scheduler", key))
         settings, problems = validate(SchedulerSettings, given.values, "[scheduler]", "setting")
         for key, text in problems:
             self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)

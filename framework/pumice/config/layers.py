@@ -41,6 +41,10 @@ class Layer:
             return f"{self.name}:{line}" if line else self.name
         return f"{self.name}: {spell(path)}" if path else self.name
 
+    def origin(self, path: KeyPath) -> str:
+        """The place to name as the one that a setting comes from."""
+        return f"environment {self.name}" if self.loose else self.where(path)
+
 
 def spell(path: KeyPath) -> str:
     """A path as people write it: ``tiers[1].plugins[0]``."""

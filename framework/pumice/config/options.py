@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -144,6 +144,8 @@ def _spell_location(location: tuple[int | str, ...]) -> str:
 
 def _spell_type(annotation: Any) -> str:
     origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _spell_type(args[0])
     if origin is Literal:
         return " | ".join(repr(value) for value in args)
     if origin in (Union, types.UnionType):
@@ -152,4 +154,7 @@ def _spell_type(annotation: Any) -> str:
         return "None"
     if isinstance(annotation, type) and not args:
         return annotation.__name__
+    if isinstance(origin, type) and args:
+        inner = ("..." if arg is Ellipsis else _spell_type(arg) for arg in args)
+        return f"{origin.__name__}[{', '.join(inner)}]"
     return str(annotation).replace("typing.", "").replace("collections.abc.", "")

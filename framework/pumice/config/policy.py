@@ -68,10 +68,29 @@ class Policy:
         default_factory=lambda: POINTS, repr=False, compare=False
     )
     """Every extension point there is, those of installed distributions among them."""
+    origins: Mapping[tuple[str, ...], str] = field(default_factory=dict, repr=False, compare=False)
+    """Where things come from, for people: ``(kind, name)`` is where an action or plugin is listed,
+    ``(kind, name, option)`` and ``("scheduler", setting)`` where a value is given."""
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:
         return tuple(entry for tier in self.tiers for entry in tier)
+
+    def why(self, *thing: str) -> str:
+        """Where an entry or a value comes from; ``default`` where nothing gives it.
+
+        An option that gathers others (``prefix.NAME``) comes from wherever one of them is given.
+        """
+        place = self.origins.get(thing)
+        if place is None and thing[-1].endswith("NAME"):
+            prefix = thing[-1].removesuffix("NAME")
+            places = [
+                place
+                for given, place in self.origins.items()
+                if given[:-1] == thing[:-1] and given[-1].startswith(prefix)
+            ]
+            place = ", ".join(dict.fromkeys(places)) or None
+        return place or "default"
 
     def voters(self, point: str) -> tuple[tuple[PluginEntry, ...], ...]:
         """Who answers an extension point in any of its forms, tier by tier."""

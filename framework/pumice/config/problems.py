@@ -19,10 +19,15 @@ class Problems:
         self._lines: list[tuple[int, int, str]] = []
         self._missing: dict[Kind, list[str]] = {"plugin": [], "action": []}
         self._others = False
+        self.warnings: list[str] = []
+        """What is no problem yet."""
 
     def add(self, layer: Layer, path: KeyPath, text: str) -> None:
         self._note(layer, path, text)
         self._others = True
+
+    def warn(self, layer: Layer, path: KeyPath, text: str) -> None:
+        self.warnings.append(f"{layer.where(path)}: {text}")
 
     def add_missing(
         self, kind: Kind, name: str, layer: Layer, path: KeyPath, catalog: Catalog

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.config.layers import Layer
 from pumice.config.lines import KeyPath
@@ -123,6 +124,10 @@ def _read_points(
     points = set()
     for number, point in enumerate(value):
         place = (*path, number)
+        renamed = deprecated.renamed_point(point)
+        if renamed is not None:
+            problems.warn(layer, place, str(renamed))
+            point = renamed.new
         if not isinstance(point, str) or point not in known:
             hint = did_you_mean(point, known) or "; 'pumice hooks' lists them"
             problems.add(layer, place, f"there is no extension point {point!r}{hint}")

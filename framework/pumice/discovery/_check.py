@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pluggy
 
+from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.action import Action
 from pumice.discovery._scan import GROUPS, Kind
@@ -31,6 +32,8 @@ class Findings:
     points: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    reason: str = "broken"
+    """What kind of fault the first problem is."""
 
 
 class Contract:
@@ -53,6 +56,8 @@ def check(kind: Kind, name: str, thing: Any, contract: Contract) -> Findings:
     if kind == "backend":
         return findings
     findings.problems += _version_problems(thing)
+    if findings.problems:
+        findings.reason = "API version"
     if not (isinstance(thing.Options, type) and issubclass(thing.Options, OptionsModel)):
         base = BASES[kind].__name__
         findings.problems.append(f"its Options is no subclass of {base}.Options")
@@ -63,7 +68,7 @@ def check(kind: Kind, name: str, thing: Any, contract: Contract) -> Findings:
             f"it needs the extension point {point!r}, which does not exist"
             f"{did_you_mean(point, contract.points)}"
             for point in thing.needs
-            if point not in contract.points
+            if deprecated.current(point) not in contract.points
         ]
     if kind == "plugin":
         _check_hooks(name, thing, contract, findings)
@@ -106,6 +111,8 @@ def _check_hooks(name: str, cls: type, contract: Contract, findings: Findings) -
     points, manager = contract.points, contract.manager
     implemented = set()
     for attribute in dir(cls):
+        if deprecated.renamed_point(attribute) and attribute not in points:
+            continue
         marks = manager.parse_hookimpl_opts(cls, attribute)
         if marks is None:
             if attribute in points and callable(getattr(cls, attribute)):

@@ -9,29 +9,18 @@ from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any
 
+from pumice import deprecated
 from pumice._nearest import nearest
 from pumice.discovery import _scan
 from pumice.discovery._check import Contract, check
+from pumice.discovery._fix import import_fix
 from pumice.discovery._scan import GROUPS, Kind
+from pumice.discovery._source import Source
 from pumice.discovery._specs import check_specs, taken
 from pumice.errors import LoadError
 from pumice.hookspecs import POINTS, ExtensionPoint, read_points
 
 KINDS: tuple[Kind, ...] = tuple(GROUPS)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a class comes from; without a distribution, it was registered by hand."""
-
-    distribution: str
-    version: str
-    entry_point: str
-    """``module:Class``."""
-
-    @property
-    def label(self) -> str:
-        return f"{self.distribution} {self.version}".strip() or "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +42,8 @@ class Loaded:
     points: tuple[str, ...]
     """The extension points that it implements or, of hookspecs, declares."""
     warnings: tuple[str, ...] = ()
+    deprecations: tuple[str, ...] = ()
+    """Old names that it uses."""
 
     @property
     def summary(self) -> str:
@@ -72,6 +63,7 @@ class Listed:
 class Catalog:
     """Finds by name; imports a module only when its name is asked for.
 
+    What declares extension points is imported as a whole, for it says what others may implement.
     A catalog belongs to one scheduler or command and scans once, when first asked.
     """
 
@@ -170,10 +162,13 @@ class Catalog:
         cls = self._local.get((kind, name)) or self._import(found, what)
         if kind == "hookspecs":
             return self._load_specs(found, cls, what)
+        old: tuple[str, ...] = ()
+        if kind == "plugin" and isinstance(cls, type):
+            cls, old = deprecated.modernise(cls)
         findings = check(kind, name, cls, self._contract)
         if findings.problems:
-            raise LoadError(f"{what}: {'; '.join(findings.problems)}")
-        return Loaded(name, cls, found.source, findings.points, tuple(findings.warnings))
+            raise LoadError(f"{what}: {'; '.join(findings.problems)}", reason=findings.reason)
+        return Loaded(name, cls, found.source, findings.points, tuple(findings.warnings), old)
 
     def _load_specs(self, found: Found, cls: type[Any], what: str) -> Loaded:
         """A class of extension points; a name that two claim is refused to both."""
@@ -213,6 +208,7 @@ class Catalog:
             raise LoadError(
                 f"{kind} {name!r} is claimed by {claims}",
                 hint=f"uninstall one: pip uninstall {sources[-1].distribution}",
+                reason="claimed twice",
             )
         return candidates[0]
 
@@ -222,7 +218,7 @@ class Catalog:
         except (Exception, SystemExit) as error:
             raise LoadError(
                 f"{what}: cannot be imported: {type(error).__name__}: {error}",
-                hint=_import_fix(found, error),
+                hint=import_fix(found.kind, found.source, error),
             ) from error
         return cls
 
@@ -232,21 +228,3 @@ def _source(entry_point: EntryPoint) -> Source:
     if dist is None:
         return Source("unknown distribution", "", entry_point.value)
     return Source(dist.name, dist.version, entry_point.value)
-
-
-def _import_fix(found: Found, error: BaseException) -> str:
-    module, _, attribute = found.source.entry_point.partition(":")
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        if f"{module}.".startswith(f"{error.name}."):
-            return f"the entry point names a module that is not there: {module}"
-        return f"{found.source.distribution} needs the module {error.name!r}: install it"
-    if isinstance(error, AttributeError) and error.name == attribute.partition(".")[0]:
-        return f"the entry point names {attribute!r}, which {module} does not have"
-    if isinstance(error, TypeError) and "hookimpl() got an unexpected keyword" in str(error):
-        return "@hookimpl takes only scope; the order of plugins comes from the policy's tiers"
-    if isinstance(error, TypeError) and "extension_point() missing" in str(error):
-        return "name the rule: @extension_point(combine=pumice.combine.First()) or another"
-    return (
-        f"run again with --debug to see where, or uninstall {found.source.distribution} "
-        f"if the {found.kind} is not needed"
-    )

@@ -16,7 +16,7 @@ from pumice.model.facts import Inventory, NetworkTopology, Pod, PodGroup, Queue
 from pumice.model.gpu_request import GPU
 from pumice.model.job import Job, SubJob
 from pumice.model.kai_nodes import describe_kai_nodes, is_kai
-from pumice.model.kai_task import describe_kai_task
+from pumice.model.kai_task import describe_kai_task, describe_whole_gpus
 from pumice.model.nodes import NodeTable
 from pumice.model.pod_sets import describe_kai_job, pod_set_of
 from pumice.model.task import ALLOCATED_STATUSES, COMPLETED_STATUSES, Task, TaskStatus
@@ -90,9 +90,15 @@ def build_cluster(
             describe_kai_task(task, dimensions, inventory)
         else:
             _describe_task(task)
+            if kai:
+                describe_whole_gpus(task, dimensions)
         sub_job = None if owner is None else _sub_job_of(owner, pod)
         if owner is not None and sub_job is not None:
             owner.add(task, sub_job)
+            if owner.family == "kai":
+                task.preemptable = owner.preemptible
+            elif not task.preemptable:
+                owner.spared = True
         tasks[task.uid] = task
         row = nodes.row_of.get(task.node)
         if task.status in COMPLETED_STATUSES or task.status is TaskStatus.PENDING:

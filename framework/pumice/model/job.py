@@ -171,6 +171,7 @@ class Job(Members):
         "revocable_zone",
         "role_min",
         "role_min_total",
+        "spared",
         "stale_since",
         "state",
         "sub_group_root",
@@ -203,6 +204,8 @@ class Job(Members):
         """Shared by the jobs of a cluster: every change of a task's status adds its job."""
         self.preemptible = True
         """Whether the KAI family may take the job's tasks for others."""
+        self.spared = False
+        """Whether one of its tasks is marked as never to be evicted for others."""
         self.last_start: float | None = None
         self.stale_since: float | None = None
         self.sub_group_root: SubGroupSet | None = None
@@ -280,7 +283,8 @@ class Job(Members):
 
     @property
     def has_sub_job_policy(self) -> bool:
-        return bool(self.group.sub_group_policies)
+        """Whether its parts have minimums of their own."""
+        return bool(self.group.sub_group_policies or self.min_sub_jobs)
 
     @property
     def has_network_topology(self) -> bool:

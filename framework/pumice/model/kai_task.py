@@ -9,7 +9,7 @@ import numpy as np
 
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod, Raw
-from pumice.model.gpu_request import AMD_GPU, GPU, read_gpu_request
+from pumice.model.gpu_request import AMD_GPU, GPU, NO_GPU, GpuRequest, read_gpu_request
 from pumice.model.task import CPU_AND_MEMORY, Task, TaskStatus
 
 _GROUP_LABEL = "runai-gpu-group"
@@ -36,6 +36,20 @@ def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) 
     index = pod.extra.get("index")
     if index is not None:
         task.created = float(index)
+
+
+def describe_whole_gpus(task: Task, dimensions: Dimensions) -> None:
+    """Count the GPUs of a pod of another family, which takes whole ones, in the same way."""
+    gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
+    request = read_gpu_request(task.pod)
+    if request.shared:
+        whole = int(task.vector[gpu] + (0 if amd is None else task.vector[amd])) // 1000
+        request = GpuRequest("regular", whole, 1.0) if whole else NO_GPU
+    task.gpu = request
+    if amd is not None and task.vector[amd]:
+        task.vector = task.vector.copy()
+        task.vector[gpu] += task.vector[amd]
+        task.vector[amd] = 0
 
 
 def _counted(task: Task, dimensions: Dimensions) -> np.ndarray:

@@ -52,6 +52,8 @@ def describe_kai_job(job: Job, now: float) -> str:
         if name in job.sub_jobs:
             job.sub_jobs[name].min_available = int(minimum)
     job.min_available = sum(pod_set.min_available for pod_set in job.sub_jobs.values())
+    if len(job.sub_jobs) > 1:
+        job.min_sub_jobs = {job.uid: len(job.sub_jobs)}
     return problem
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 
+from pumice.model.gang import counts_roles
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.session.dispatch import Dispatch
@@ -79,7 +81,8 @@ class Chunks:
             if not candidates:
                 continue
             missing = pod_set.min_available - active_count(pod_set)
-            chunk += self.sorted_tasks(candidates)[: max(missing, 1)]
+            ordered = _roles_first(job, self.sorted_tasks(candidates), add=True)
+            chunk += ordered[: max(missing, 1)]
             taken += 1
         return chunk
 
@@ -91,7 +94,7 @@ class Chunks:
         for pod_set in pod_sets[: 1 if surplus else len(pod_sets)]:
             active = active_tasks(pod_set)
             count = 1 if len(active) > pod_set.min_available else len(active)
-            chunk += list(reversed(self.sorted_tasks(active)))[:count]
+            chunk += list(reversed(_roles_first(job, self.sorted_tasks(active), add=False)))[:count]
         return chunk, len(chunk) < job_active_count(job)
 
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
@@ -109,6 +112,24 @@ class Chunks:
             return answer or (-1 if (left.created, left.uid) < (right.created, right.uid) else 1)
 
         return sorted(tasks, key=cmp_to_key(compare))
+
+
+def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
+    """The same order, but first those that the minimums of roles need.
+
+    ``add``: the tasks come to those of the job that hold room already.
+    """
+    if not counts_roles(job):
+        return tasks
+    lacking = Counter(job.role_min)
+    if add:
+        lacking.subtract(task.role for task in active_tasks(job))
+    needed: list[Task] = []
+    others: list[Task] = []
+    for task in tasks:
+        (needed if lacking[task.role] > 0 else others).append(task)
+        lacking[task.role] -= 1
+    return needed + others
 
 
 def _is_candidate(task: Task, real: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.combine import Answer, Impl, Tiers
 from pumice.errors import PluginError
@@ -154,10 +155,15 @@ class Dispatch:
             setattr(self, point.name, combined)
 
     def __getattr__(self, point: str) -> Answer:
-        """Only asked for what was not compiled."""
+        """Only asked for what was not compiled: an old name, or a mistake."""
+        renamed = deprecated.renamed_point(point)
+        if renamed is not None:
+            deprecated.warn(renamed)
+            answer: Answer = getattr(self, renamed.new)
+            return answer
         near = did_you_mean(point, self.__dict__.get("voters", ()))
         raise AttributeError(f"no extension point is named {point!r}{near}", name=point, obj=self)
 
     def has(self, point: str) -> bool:
         """Whether any enabled plugin implements the point."""
-        return any(self.voters[point])
+        return any(self.voters[deprecated.current(point)])

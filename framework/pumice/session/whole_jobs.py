@@ -13,7 +13,9 @@ from pumice.model.gpus import WHOLE_GPU
 from pumice.model.job import Job, SubJob
 from pumice.model.pod_sets import SubGroupSet
 from pumice.model.task import Task
+from pumice.model.topology import ROOT
 from pumice.session.chunks import Chunks
+from pumice.session.hyper_sets import hyper_nodes_for, rows_within
 from pumice.session.room import has_room, ranked_devices
 from pumice.session.statement import Statement
 from pumice.verdicts import FitError
@@ -56,9 +58,55 @@ class WholeJobs:
                 job.refusals.append(refusal)
             return False
         if job.sub_group_root is None:
-            return self._place_all(statement, tasks, rows, promise)
+            return self._place_divided(statement, job, tasks, rows, promise)
         every = self._session.nodes.all_rows if rows is None else rows
         return self._place_set(statement, job, job.sub_group_root, tasks, every, promise)
+
+    # -- sub-jobs and hypernodes
+
+    def _place_divided(
+        self,
+        statement: Statement,
+        job: Job,
+        tasks: Sequence[Task],
+        rows: np.ndarray | None,
+        promise: bool,
+    ) -> bool:
+        """Place inside one hypernode, and the tasks of each sub-job inside one below it."""
+        session = self._session
+        parts: dict[str, list[Task]] = {}
+        for task in tasks:
+            assert task.sub_job is not None
+            parts.setdefault(task.sub_job.uid, []).append(task)
+        # A part of a job does not know where the rest of it is.
+        whole = session.jobs[job.uid]
+        for name in hyper_nodes_for(session, whole, ROOT, promise=promise):
+            mark = statement.checkpoint()
+            if all(
+                self._place_sub_job(statement, whole.sub_jobs[uid], own, name, rows, promise)
+                for uid, own in parts.items()
+            ):
+                return True
+            statement.rollback(mark)
+        return False
+
+    def _place_sub_job(
+        self,
+        statement: Statement,
+        sub_job: SubJob,
+        tasks: Sequence[Task],
+        hyper_node: str,
+        rows: np.ndarray | None,
+        promise: bool,
+    ) -> bool:
+        session = self._session
+        for name in hyper_nodes_for(session, sub_job, hyper_node, promise=promise):
+            mark = statement.checkpoint()
+            inside = rows_within(session, name, rows)
+            if self._place_all(statement, tasks, inside, promise):
+                return True
+            statement.rollback(mark)
+        return False
 
     # -- the tree of sub-groups
 

@@ -54,7 +54,8 @@ class PluginContract:
             session.ask.on_session_close()
 
     def test_it_changes_nothing_that_it_is_given(self) -> None:
-        for session in self._sessions():
+        # Unverified, for a change would be found as a remembered answer gone wrong.
+        for session in self._sessions(verify=False):
             before = (books(session), examine.facts(session))
             examine.answers(session)
             after = (books(session), examine.facts(session))
@@ -129,9 +130,9 @@ class PluginContract:
     def _session(self, cluster: Cluster) -> Session:
         return cluster.session(self._policy(), verify=True)
 
-    def _sessions(self) -> list[Session]:
+    def _sessions(self, *, verify: bool = True) -> list[Session]:
         policy = self._policy()
-        return [cluster.session(policy, verify=True) for cluster in self.clusters()]
+        return [cluster.session(policy, verify=verify) for cluster in self.clusters()]
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {

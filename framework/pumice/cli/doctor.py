@@ -1,0 +1,97 @@
+"""``pumice doctor``: what is wrong with what is installed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from pumice import __version__
+from pumice.cli._options import output_option
+from pumice.cli._output import print_json
+from pumice.discovery import KINDS, Catalog
+from pumice.errors import LoadError
+
+OURS = ("pumice", "pumice-framework", "pumice-builtin-plugins", "pumice-builtin-actions")
+"""The distributions that share one version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell: ``check`` says what kind, ``wrong`` whether it must be put right."""
+
+    check: str
+    text: str
+    hint: str = ""
+    wrong: bool = True
+
+
+@click.command("doctor")
+@output_option
+@click.pass_context
+def command(ctx: click.Context, output: str) -> None:
+    """Tell what is wrong with the installed distributions; exit status 1 when something is.
+
+    Looked for: parts that cannot be loaded or were written for another API version, names that two
+    distributions claim, methods that look like hooks but are not, old names that a coming version
+    drops, and distributions of Pumice itself whose versions differ.
+    """
+    catalog = Catalog()
+    findings = [*_parts(catalog), *_versions()]
+    counts = {kind: len(catalog.names(kind)) for kind in KINDS}
+    wrong = sum(finding.wrong for finding in findings)
+    if output == "json":
+        told = [asdict(finding) for finding in findings]
+        print_json({"ok": not wrong, "findings": told, "installed": counts})
+    else:
+        for finding in findings:
+            click.echo(
+                f"{'error' if finding.wrong else 'warning'}: {finding.check}: {finding.text}"
+            )
+            if finding.hint:
+                click.echo(f"hint: {finding.hint}")
+        looked_at = ", ".join(_counted(count, kind) for kind, count in counts.items())
+        click.echo(f"looked at {looked_at}: {f'{wrong} wrong' if wrong else 'all well'}")
+    if wrong:
+        ctx.exit(1)
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}" if count == 1 or kind.endswith("s") else f"{count} {kind}s"
+
+
+def _parts(catalog: Catalog) -> list[Finding]:
+    findings = []
+    for kind in KINDS:
+        for line in catalog.listing(kind):
+            if line.error is not None:
+                findings.append(_error(line.error))
+                continue
+            assert line.loaded is not None
+            what = f"{kind} {line.found.name!r} ({line.found.source.label})"
+            findings += [Finding("not a hook", f"{what}: {w}") for w in line.loaded.warnings]
+            findings += [
+                Finding("old name", f"{what}: {text}", wrong=False)
+                for text in line.loaded.deprecations
+            ]
+    return list(dict.fromkeys(findings))
+
+
+def _error(error: LoadError) -> Finding:
+    return Finding(error.reason, str(error), error.hint)
+
+
+def _versions() -> list[Finding]:
+    found: dict[str, str] = {"pumice (the package that runs)": __version__}
+    for name in OURS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    if len(set(found.values())) == 1:
+        return []
+    text = ", ".join(f"{name} {number}" for name, number in found.items())
+    return [
+        Finding("versions differ", text, "install one version of all: pip install --upgrade pumice")
+    ]

@@ -1,0 +1,112 @@
+"""Everything that was renamed: an old name works, with a warning, for one more minor version."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pumice.hookspecs import PROJECT
+
+_T = TypeVar("_T", bound=type)
+_IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """An extension point, or an argument of one, that has another name now."""
+
+    old: str
+    new: str
+    since: str
+    """The version that renamed it, as in ``0.2``."""
+    point: str = ""
+    """For an argument: its extension point, under the name that it has now."""
+
+    @property
+    def gone_in(self) -> str:
+        """The first version that does not know the old name any more."""
+        major, minor = self.since.split(".")[:2]
+        return f"{major}.{int(minor) + 1}"
+
+    def __str__(self) -> str:
+        what = f"argument {self.old!r} of {self.point!r}" if self.point else f"hook {self.old!r}"
+        return (
+            f"{what} is called {self.new!r} since {self.since}; {self.gone_in} drops the old name"
+        )
+
+
+RENAMED: tuple[Renamed, ...] = ()
+"""In the order of the renames. An entry whose ``gone_in`` is reached must be removed."""
+
+
+def renamed_point(name: object) -> Renamed | None:
+    """The rename of an extension point that once had this name."""
+    return next((r for r in RENAMED if not r.point and r.old == name), None)
+
+
+def current(name: str) -> str:
+    """The name that an extension point has now."""
+    renamed = renamed_point(name)
+    return renamed.new if renamed else name
+
+
+def warn(renamed: Renamed, stack_level: int = 2) -> None:
+    """Tell the caller of the caller that it uses an old name."""
+    warnings.warn(str(renamed), DeprecationWarning, stacklevel=stack_level + 1)
+
+
+def modernise(cls: _T) -> tuple[_T, tuple[str, ...]]:
+    """A plugin class under today's names, and what is old about it; mostly the class itself.
+
+    A class that implements a point under both names is meant to work with two versions: its new
+    method is used and nothing is said.
+    """
+    methods: dict[str, Callable[..., Any]] = {}
+    notes: list[str] = []
+    for renamed in RENAMED:
+        target = renamed.point or renamed.new
+        method = methods.get(target) or _implementation(cls, target)
+        if not renamed.point:
+            old = _implementation(cls, renamed.old)
+            if old is None or method is not None:
+                continue
+            method = methods[target] = old
+        elif method is None or renamed.old not in _arguments(method):
+            continue
+        else:
+            methods[target] = _with_argument(method, renamed)
+        notes.append(f"{renamed} ({_tell(renamed, method)})")
+    if not methods:
+        return cls, ()
+    names = {key: getattr(cls, key) for key in ("__module__", "__qualname__", "__doc__")}
+    return type(cls)(cls.__name__, (cls,), {**names, **methods}), tuple(notes)
+
+
+def _implementation(cls: type, name: str) -> Callable[..., Any] | None:
+    method = getattr(cls, name, None)
+    marked = hasattr(method, _IMPL_MARK) and hasattr(method, "__code__")
+    return method if marked else None
+
+
+def _arguments(method: Callable[..., Any]) -> tuple[str, ...]:
+    code = method.__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+def _with_argument(method: Callable[..., Any], renamed: Renamed) -> Callable[..., Any]:
+    """The same method, taking the argument by its new name."""
+    names = [renamed.new if name == renamed.old else name for name in _arguments(method)]
+    given = ", ".join(["self", *names])
+    adapted: Callable[..., Any] = eval(f"lambda {given}: method({given})", {"method": method})
+    adapted.__dict__.update(method.__dict__)
+    adapted.__name__, adapted.__qualname__ = method.__name__, method.__qualname__
+    return adapted
+
+
+def _tell(renamed: Renamed, method: Callable[..., Any]) -> str:
+    """Warn at the place where the method is defined, and give the place."""
+    file, line = method.__code__.co_filename, method.__code__.co_firstlineno
+    warnings.warn_explicit(str(renamed), DeprecationWarning, file, line)
+    return f"{file}:{line}"

@@ -1,0 +1,95 @@
+"""Write ``api_snapshot.json``: the public API that a change must be told against.
+
+Run ``python tests/update_api_snapshot.py`` once the changelog tells what changed: it refuses
+before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pumice
+from pumice.config.options import names
+from pumice.discovery import Catalog, Kind
+from pumice.hookspecs import POINTS
+
+SNAPSHOT = Path(__file__).parent / "api_snapshot.json"
+CHANGELOG = Path(__file__).parent.parent / "docs" / "changelog.md"
+KINDS: tuple[Kind, ...] = ("plugin", "action")
+Api = dict[str, Any]
+
+
+def current_api() -> Api:
+    """What plugin authors and policies rely on."""
+    catalog = Catalog()
+    return {
+        "version": pumice.__version__,
+        "names": sorted(pumice.__all__),
+        "points": {
+            point.name: f"{point.signature} [{point.rule.name}]" for point in POINTS.values()
+        },
+        **{
+            f"{kind}s": {
+                line.found.name: sorted(names(line.loaded.cls.Options))
+                for line in catalog.listing(kind)
+                if line.loaded is not None
+                and line.found.source.distribution == f"pumice-builtin-{kind}s"
+            }
+            for kind in KINDS
+        },
+    }
+
+
+def changes(old: Api, new: Api) -> Iterator[tuple[str, str]]:
+    """Every (what happened, name to be mentioned) between two states of the API."""
+    yield from _sets("name", old["names"], new["names"])
+    yield from _sets("extension point", old["points"], new["points"])
+    for point in old["points"].keys() & new["points"].keys():
+        if old["points"][point] != new["points"][point]:
+            yield f"extension point {point} changed", point
+    for kind in KINDS:
+        before, after = old[f"{kind}s"], new[f"{kind}s"]
+        yield from _sets(kind, before, after)
+        for name in before.keys() & after.keys():
+            yield from _sets(f"option of {kind} {name}:", before[name], after[name])
+
+
+def _sets(what: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    for name in sorted(set(old) ^ set(new)):
+        yield f"{what} {name} {'added' if name in new else 'removed'}", name
+
+
+def news(changelog: str, version: str) -> str:
+    """The part of the changelog that is newer than the release of this version."""
+    released = re.search(rf"^## \[?v?{re.escape(version)}\b", changelog, re.MULTILINE)
+    return changelog[: released.start()] if released else changelog
+
+
+def untold(old: Api, new: Api, changelog: str) -> list[str]:
+    """The changes whose name, in backquotes, the changelog does not mention."""
+    text = news(changelog, old["version"])
+    told = {
+        word for quoted in re.findall(r"`([^`]+)`", text) for word in re.split(r"[ =(]", quoted)
+    }
+    return sorted(what for what, name in changes(old, new) if name not in told)
+
+
+def main() -> int:
+    new = current_api()
+    if SNAPSHOT.exists():
+        missing = untold(json.loads(SNAPSHOT.read_text()), new, CHANGELOG.read_text())
+        if missing:
+            lines = "\n  ".join(missing)
+            sys.stderr.write(f"docs/changelog.md does not tell (in `backquotes`):\n  {lines}\n")
+            return 1
+    SNAPSHOT.write_text(json.dumps(new, indent=1, sort_keys=True) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
