@@ -1,6 +1,6 @@
 """Write the reference pages from the code: extension points, rules, plugins, actions, commands.
 
-Run ``python docs/generate.py`` after a change; a test fails while the pages are out of date.
+Run ``python docs/generate.py`` after a change; with ``--check`` it only tells what is out of date.
 """
 
 from __future__ import annotations
@@ -117,11 +117,17 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> int:
-    for path, text in pages().items():
-        if not path.exists() or path.read_text() != text:
+    stale = [
+        (path, text)
+        for path, text in pages().items()
+        if not path.exists() or path.read_text() != text
+    ]
+    check = "--check" in sys.argv[1:]
+    for path, text in stale:
+        if not check:
             path.write_text(text)
-            sys.stdout.write(f"wrote {path.name}\n")
-    return 0
+        sys.stdout.write(f"{'out of date:' if check else 'wrote'} {path.name}\n")
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":

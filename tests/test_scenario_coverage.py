@@ -72,7 +72,8 @@ def test_every_part_has_enough_scenarios_and_one_with_bad_input(kind, name):
     files = files_of(kind, name)
     count = sum(len(read_file(file)) for file in files)
     bad = any(file.name.startswith(BAD) for file in files)
-    assert count >= ENOUGH[kind] and bad, (
+    wanting = count < ENOUGH[kind] or not bad
+    assert not wanting, (
         f"{folder_of(kind, name)}: {count} scenarios, {ENOUGH[kind]} wanted; "
         f"with bad input ({BAD}*): {bad}"
     )

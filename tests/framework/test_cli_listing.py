@@ -137,7 +137,7 @@ def test_hooks_as_json_tell_every_extension_point():
     by_name = {hook["name"]: hook for hook in hooks}
     assert set(hooks[0]) == {
         "name", "group", "arguments", "signature", "rule", "rule_meaning", "nobody", "form_of",
-        "gated", "asked", "doc", "declared_by", "example", "implementers",
+        "gated", "asked", "doc", "distribution", "version", "example", "implementers",
     }  # fmt: skip
     assert by_name["node_order"]["implementers"] == [
         {"plugin": "spread", "distribution": "pumice-spread", "version": "1.0"}

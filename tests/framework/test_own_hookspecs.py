@@ -248,7 +248,8 @@ class TestHooksCommand:
         assert "pumice-tide 1.2" in line
         assert "moon, sun" in line
         data = json.loads(run("hooks", "tide_level", "-o", "json").stdout)
-        assert (data["declared_by"], data["rule"]) == ("pumice-tide 1.2", "Sum")
+        assert (data["distribution"], data["version"]) == ("pumice-tide", "1.2")
+        assert data["rule"] == "Sum"
 
     def test_every_point_comes_with_an_example_that_loads(self, tidal):
         catalog = Catalog()

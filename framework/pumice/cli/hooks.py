@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pumice import deprecated
+from pumice import __version__, deprecated
 from pumice._nearest import did_you_mean
 from pumice.cli._complete import complete_points
 from pumice.cli._example import example
@@ -66,7 +66,8 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
     return {
         "name": point.name,
         "group": point.group,
-        "declared_by": point.source,
+        "distribution": point.distribution,
+        "version": point.version or __version__,
         "arguments": list(point.args),
         "signature": point.signature,
         "rule": point.rule.name,

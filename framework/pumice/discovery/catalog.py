@@ -82,7 +82,7 @@ class Catalog:
         listed = [line.loaded for line in self.listing("hookspecs") if line.loaded is not None]
         points = dict(POINTS)
         for loaded in listed:
-            points |= {p.name: p for p in read_points(loaded.cls, loaded.source.label)}
+            points |= {p.name: p for p in _points(loaded.cls, loaded.source)}
         return Contract(MappingProxyType(points), [loaded.cls for loaded in listed])
 
     @property
@@ -173,7 +173,7 @@ class Catalog:
     def _load_specs(self, found: Found, cls: type[Any], what: str) -> Loaded:
         """A class of extension points; a name that two claim is refused to both."""
         problems = check_specs(cls)
-        points = [] if problems else read_points(cls, found.source.label)
+        points = [] if problems else _points(cls, found.source)
         problems = problems or taken(points, self._others_points(found))
         if problems:
             raise LoadError(f"{what}: {'; '.join(problems)}")
@@ -189,7 +189,7 @@ class Catalog:
             except LoadError:
                 continue
             if not check_specs(cls):
-                points += read_points(cls, found.source.label)
+                points += _points(cls, found.source)
         return points
 
     def _only(self, kind: Kind, name: str) -> Found:
@@ -221,6 +221,10 @@ class Catalog:
                 hint=import_fix(found.kind, found.source, error),
             ) from error
         return cls
+
+
+def _points(cls: type[Any], source: Source) -> list[ExtensionPoint]:
+    return read_points(cls, source.distribution, source.version)
 
 
 def _source(entry_point: EntryPoint) -> Source:

@@ -33,13 +33,20 @@ class ExtensionPoint:
     """Whether ``enable`` and ``disable`` of a policy entry apply to it."""
     asked: bool = True
     """False for points that no action asks any more: they are declared for completeness."""
-    source: str = "pumice-framework"
-    """Distribution (and version, where it is not the framework's) that declares it."""
+    distribution: str = "pumice-framework"
+    """The distribution that declares it; empty where it was registered by hand."""
+    version: str = ""
+    """The version of that distribution, where it is not the framework."""
 
     @property
     def base(self) -> str:
         """The point that this one counts as."""
         return self.form_of or self.name
+
+    @property
+    def source(self) -> str:
+        """Distribution and version, for people."""
+        return f"{self.distribution} {self.version}".strip() or "local"
 
     @property
     def summary(self) -> str:
@@ -67,7 +74,9 @@ def is_point(function: object) -> bool:
     return hasattr(function, _ATTRIBUTE)
 
 
-def read_points(spec: type, source: str = "pumice-framework") -> list[ExtensionPoint]:
+def read_points(
+    spec: type, distribution: str = "pumice-framework", version: str = ""
+) -> list[ExtensionPoint]:
     """The extension points that a spec class declares, in the order they stand there."""
     points = []
     for name, function in vars(spec).items():
@@ -87,7 +96,8 @@ def read_points(spec: type, source: str = "pumice-framework") -> list[ExtensionP
                 form_of=form_of,
                 gated=gated,
                 asked=asked,
-                source=source,
+                distribution=distribution,
+                version=version,
             )
         )
     return points

@@ -1,0 +1,123 @@
+"""Options of the actions that place whole jobs: what they switch off leaves no eviction behind."""
+
+import pytest
+
+from pumice.backends.memory import MemoryBackend
+from pumice.config import policy_from_dict
+from pumice.scheduler import Scheduler
+from tests.plugins._fair import FairWorld, ask
+
+FAIR = ["fairshare", {"name": "priority", "enable": ["job_order"]}]
+
+
+def run(world, action, *plugins, **options):
+    made = policy_from_dict(
+        {
+            "actions": [action],
+            "tiers": [{"plugins": [*FAIR, *plugins]}],
+            "action": {action: options},
+            "scheduler": {"on_plugin_error": "raise"},
+        }
+    )
+    backend = MemoryBackend(world.inventory, now=world.now)
+    return Scheduler(backend, made, verify=True).run_once()
+
+
+def evicted(decisions):
+    return sorted(eviction.uid for eviction in decisions.evictions)
+
+
+class TestConsolidate:
+    def scattered(self, *others):
+        """Two jobs must leave node m so that x finds three GPUs in one place."""
+        world = FairWorld()
+        world.node("m", gpu=3)
+        world.node("n", gpu=2)
+        world.node("o", gpu=len(others))
+        world.queue("q")
+        for name in ("u", "v"):
+            world.job(name, "q", ask(on="m"))
+        for name in others:
+            world.job(name, "q", ask(on="o"))
+        world.job("x", "q", ask(gpu=3))
+        return world
+
+    def limited(self, world, limit):
+        options = {"maxNumberConsolidationPreemptees": limit}
+        return evicted(run(world, "consolidate", "nodeplacement", **options))
+
+    def test_as_many_jobs_as_needed_move(self):
+        assert self.limited(self.scattered(), -1) == ["u-0", "v-0"]
+
+    def test_none_may_move(self):
+        assert self.limited(self.scattered(), 0) == []
+
+    def test_the_limit_lets_one_more_through(self):
+        assert self.limited(self.scattered(), 1) == ["u-0", "v-0"]
+
+    def test_jobs_are_counted_in_the_order_of_their_names(self):
+        assert self.limited(self.scattered("a"), 1) == []
+        assert self.limited(self.scattered("a"), 2) == ["u-0", "v-0"]
+
+
+class TestSolveReclaim:
+    def movable(self):
+        """Queue b has no more than its quota, but its job on m could run on n."""
+        world = FairWorld()
+        world.node("m", gpu=1)
+        world.node("n", gpu=2)
+        world.queue("a", 1)
+        world.queue("b", 2)
+        world.job("v", "b", ask(on="m"))
+        world.job("w", "b", ask(on="n"))
+        world.inventory.nodes["m"].labels["zone"] = "z"
+        world.job("x", "a", ask(node_selector={"zone": "z"}))
+        return world
+
+    @pytest.mark.parametrize("allowed, gone", [(True, ["v-0"]), (False, [])])
+    def test_a_moved_victim_counts_as_taken_or_not(self, allowed, gone):
+        options = {"allowConsolidatingReclaim": allowed}
+        decisions = run(self.movable(), "solve_reclaim", "kai_predicates", **options)
+        assert evicted(decisions) == gone
+
+    def test_depth_leaves_the_jobs_behind_it_alone(self):
+        world = FairWorld()
+        world.node("m", gpu=2)
+        world.queue("a", 1)
+        world.queue("b", 0)
+        for name in ("v", "w"):
+            world.job(name, "b", ask(on="m"))
+        world.job("huge", "a", ask(gpu=9), extra={"priority": 60})
+        world.job("x", "a", ask())
+        assert evicted(run(world, "solve_reclaim")) == ["w-0"]
+        assert evicted(run(world, "solve_reclaim", queueDepth=1)) == []
+
+    def test_nobody_goes_for_a_gang_that_is_larger_than_the_cluster(self):
+        world = FairWorld()
+        world.node("m", gpu=1)
+        world.queue("a", 9)
+        world.queue("b", 0)
+        world.job("v", "b", ask(on="m"))
+        world.job("x", "a", ask(), ask())
+        decisions = run(world, "solve_reclaim")
+        assert evicted(decisions) == []
+
+
+class TestEvictStaleGangs:
+    @pytest.mark.parametrize("grace, gone", [("0s", ["j-0"]), ("-1s", []), ("1h", [])])
+    def test_the_grace_period(self, grace, gone):
+        world = FairWorld()
+        world.node("m")
+        world.queue("q")
+        world.job("j", "q", ask(on="m"), ask(), stale_since=world.now - 60)
+        options = {"defaultStalenessGracePeriod": grace}
+        assert evicted(run(world, "evict_stale_gangs", **options)) == gone
+
+    def test_since_when_is_remembered_for_the_next_cycle(self):
+        world = FairWorld()
+        world.node("m")
+        world.queue("q")
+        world.job("j", "q", ask(on="m"), ask())
+        world.job("whole", "q", ask(on="m"), stale_since=1.0)
+        states = {state.job: state.stale_since for state in run(world, "evict_stale_gangs").jobs}
+        assert states == {"ns/j": world.now, "ns/whole": None}
