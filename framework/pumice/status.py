@@ -72,6 +72,8 @@ def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -
     job = task.job
     if given != action or claimant is None or job is None:
         return given
+    if task.status is TaskStatus.PIPELINED:
+        return f"moves to {task.node} to make room for {claimant.uid}"
     if job.queue != claimant.queue:
         return f"queue {claimant.queue} takes back room from queue {job.queue}"
     if job is claimant:
@@ -91,7 +93,7 @@ def job_reason(job: Job, *, gated: bool = True) -> str:
     if not job.count(_S.PENDING, _S.PIPELINED, _S.ALLOCATED):
         return ""
     refusals = "; ".join(dict.fromkeys(refusal.message for refusal in job.refusals))
-    if gated and job.is_pending:
+    if gated and job.is_pending and not job.by_status[_S.PIPELINED]:
         return refusals or "not let into its queue yet"
     text = fit_error_text(job)
     return f"{text}. {refusals}" if refusals else text

@@ -166,8 +166,7 @@ class Solver:
         for group in groups:
             for task in group.tasks:
                 if task.status is not TaskStatus.RELEASING:
-                    reason = f"{self._session.current_action} for {claimant.uid}"
-                    statement.evict(task, reason, claimant=claimant)
+                    statement.evict(task, self._session.current_action, claimant=claimant)
                     fresh.append(task)
         return fresh
 
