@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
+from pumice._collection import no_collection
 from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
 from pumice.invariants import check
@@ -54,26 +55,28 @@ class Scheduler:
 
     def open_session(self) -> Session:
         self.cycle += 1
-        cluster = build_cluster(
-            self.backend.snapshot(),
-            now=self.backend.now(),
-            scheduler_names=self.policy.scheduler.scheduler_names,
-        )
-        return Session(
-            cluster,
-            self.policy,
-            uid=f"cycle-{self.cycle}",
-            ledger=self.ledger,
-            verify=self.verify,
-            memory=self.memory,
-        )
+        with no_collection():
+            cluster = build_cluster(
+                self.backend.snapshot(),
+                now=self.backend.now(),
+                scheduler_names=self.policy.scheduler.scheduler_names,
+            )
+            return Session(
+                cluster,
+                self.policy,
+                uid=f"cycle-{self.cycle}",
+                ledger=self.ledger,
+                verify=self.verify,
+                memory=self.memory,
+            )
 
     def run_action(self, session: Session, action: Action) -> None:
         session.current_action = action.name
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        action.execute(session)
+        with no_collection():
+            action.execute(session)
         if self.verify:
             check(session)
 

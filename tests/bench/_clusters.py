@@ -74,7 +74,7 @@ def add_gang(
     for index in range(tasks):
         pod = f"{name}-task-{index}"
         inventory.pods[pod] = Pod(
-            pod, pod, "bench", request.clone(), group=f"bench/{name}", created=created
+            pod, pod, "bench", request, group=f"bench/{name}", created=created
         )
 
 

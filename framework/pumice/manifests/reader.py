@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from pumice._collection import no_collection
 from pumice.manifests import groups, nodes, others, queues
 from pumice.manifests.files import Item, documents, flatten
 from pumice.manifests.links import link
@@ -69,20 +68,8 @@ def load(paths: Iterable[str | Path], *, default_queue: str = "default") -> Inve
 
     :raises ManifestError: a file cannot be read at all.
     """
-    with _no_collection():
+    with no_collection():
         return read_objects(documents(paths), default_queue=default_queue)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Reading makes millions of objects and no garbage in circles: do not look for any."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def read_objects(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 
-import numpy as np
-
 from pumice.model.job import Job
 from pumice.model.task import Task
 from pumice.session.chunks import active_count
@@ -67,24 +65,24 @@ def _requests(job: Job) -> list[Task]:
     ordered: list[Task] = []
     for task in job.pending:
         position = len(ordered)
-        while position and _at_most(task, ordered[position - 1]):
+        while position and _asks_less(task, ordered[position - 1]):
             position -= 1
         ordered.insert(position, task)
     return ordered
 
 
+def _asks_less(left: Task, right: Task) -> bool:
+    return _at_most(left, right) and not _at_most(right, left)
+
+
 def _at_most(left: Task, right: Task) -> bool:
     l_gpu, r_gpu = left.gpu, right.gpu
     return (
-        bool(np.all(_base(left) <= _base(right)))
+        bool((left.vector <= right.vector).all())
         and l_gpu.devices <= r_gpu.devices
         and l_gpu.portion <= r_gpu.portion + 0.01
         and all(count <= r_gpu.mig.get(name, 0) for name, count in l_gpu.mig.items())
     )
-
-
-def _base(task: Task) -> np.ndarray:
-    return task.vector
 
 
 def _easier(job: list[Task], failed: list[Task]) -> bool:
@@ -92,10 +90,7 @@ def _easier(job: list[Task], failed: list[Task]) -> bool:
         return False
     if len(failed) > len(job):
         return True
-    for mine, theirs in zip(job, failed, strict=False):
-        if _at_most(mine, theirs) and not _at_most(theirs, mine):
-            return True
-    return False
+    return any(_asks_less(mine, theirs) for mine, theirs in zip(job, failed, strict=False))
 
 
 def _footprint_smaller(job: list[Task], known: list[Task]) -> bool:
