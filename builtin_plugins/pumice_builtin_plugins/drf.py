@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from pydantic import Field
 
@@ -27,6 +28,12 @@ class Drf(Plugin):
         hierarchy: bool = Field(
             False, description="Order and reclaim queues by the tree that their annotations name."
         )
+
+    @classmethod
+    def caution(cls, options: Any, companions: Collection[str]) -> str | None:
+        if options.hierarchy and "proportion" in companions:
+            return "with hierarchy, drf and proportion order the queues of one tier in two ways"
+        return None
 
     @hookimpl
     def on_session_open(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import pluggy
@@ -95,6 +95,14 @@ class Plugin:
     """The name under which the policy knows this instance."""
     session: Session
     options: Any
+
+    @classmethod
+    def caution(cls, options: Any, companions: Collection[str]) -> str | None:
+        """Why these options hardly go with the other plugins of the tier; None: they do.
+
+        Asked when a policy is loaded; an answer becomes a warning.
+        """
+        return None
 
     def __init__(self, session: Session, options: BaseModel, name: str) -> None:
         self.session = session

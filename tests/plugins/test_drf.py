@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from pumice.config import policy_from_dict
 from pumice_builtin_plugins._hdrf import FairTree
 from pumice_builtin_plugins._shares import dominant_share, existing
 
@@ -187,3 +188,18 @@ class TestTree:
         statement.discard()
         assert self.order(world, drf, "q0", "q4") == 0
         assert drf._tree.root.share == 0
+
+
+def test_hierarchy_beside_proportion_in_one_tier_is_a_warning() -> None:
+    def warnings(*tiers: list[str]) -> tuple[str, ...]:
+        return policy_from_dict(
+            {
+                "actions": ["allocate"],
+                "tiers": [{"plugins": names} for names in tiers],
+                "plugin": {"drf": {"hierarchy": True}},
+            }
+        ).warnings
+
+    (warning,) = warnings(["drf", "proportion"])
+    assert "order the queues of one tier in two ways" in warning
+    assert not warnings(["drf"], ["proportion"])

@@ -56,6 +56,8 @@ class Builder:
         made_plugins, plugin_values = self._parts("plugin", plugins)
         made_actions, action_values = self._parts("action", actions)
         scheduler, scheduler_values = self._scheduler()
+        for tier in tiers:
+            self._check_companions(tier, made_plugins)
         self.problems.raise_any(self.origin)
         policy = Policy(
             actions=tuple(
@@ -83,6 +85,18 @@ class Builder:
             policy,
             warnings=(*self.problems.warnings, *self.warnings, *advise(policy, actions, tiers)),
         )
+
+    def _check_companions(
+        self, tier: Sequence[Seat], made: Mapping[str, tuple[Loaded, OptionsModel]]
+    ) -> None:
+        """Let each plugin warn of the company it is in."""
+        names = {seat.name for seat in tier}
+        for seat in tier:
+            if seat.name in made:
+                loaded, options = made[seat.name]
+                caution = loaded.cls.caution(options, names - {seat.name})
+                if caution is not None:
+                    self.problems.warn(seat.layer, seat.path, f"{seat.name}: {caution}")
 
     def _check_keys(self) -> None:
         for layer in self.layers:
