@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from pydantic import Field
@@ -94,8 +95,11 @@ class VictimQueues:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        ranked = session.order.has_job_keys
-        self._holding = RankedJobs(session, _may_lose) if ranked else None
+
+    @cached_property
+    def _holding(self) -> RankedJobs:
+        """Ranked when first asked: mostly nobody has to be searched for."""
+        return RankedJobs(self._session, _may_lose)
 
     def make(self, of_queue: Callable[[str], bool], keep: Callable[[Job], bool]) -> QueueTree:
         """A fresh queue of the jobs of some queues that ``keep`` accepts.
@@ -103,7 +107,7 @@ class VictimQueues:
         ``keep`` is asked when a job's turn comes.
         """
         session = self._session
-        if self._holding is None:
+        if not session.order.has_job_keys:
             return self.make_at_once(lambda job: of_queue(job.queue) and keep(job))
         entries = self._holding.refresh()
         return QueueTree.ranked(

@@ -46,6 +46,8 @@ class Consolidate(Action):
         queues = VictimQueues(session)
 
         def victims(claimant: Job) -> QueueTree:
+            if limit == -1:
+                return queues.make(lambda queue: True, lambda job: job is not claimant)
             accepted = 0
 
             def movable(job: Job) -> bool:
@@ -55,8 +57,6 @@ class Consolidate(Action):
                 accepted += 1
                 return True
 
-            if limit == -1:
-                return queues.make(lambda queue: True, lambda job: job is not claimant)
             return queues.make_at_once(movable)
 
         placer = WholeJobs(session)

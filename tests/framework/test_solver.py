@@ -1,12 +1,18 @@
 """The solver, used as an action of somebody else's would: plans, judges, budgets, no trace."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from pumice import Action
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.invariants import check
-from pumice.model.facts import SubGroup
+from pumice.model.dimensions import Dimensions
+from pumice.model.facts import Node, SubGroup
+from pumice.model.gpu_request import GPU, GpuRequest
+from pumice.model.nodes import NodeTable
+from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus
 from pumice.scheduler import Scheduler
 from pumice.session.chunks import job_active_count
@@ -14,6 +20,7 @@ from pumice.session.queue_tree import QueueTree
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Scenario, Solver, VictimGroup
 from pumice.solver.filters import packs
+from pumice.solver.room import fits_empty_cluster
 from pumice.testing.photo import books
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, policy, promised
@@ -502,3 +509,34 @@ class TestAnybodysAction:
             {uid: p.min_available for uid, p in s.preemptor.sub_jobs.items()} for s in search.seen
         ]
         assert minimums == [{"l": 1, "w": 1}] * 2
+
+
+class TestFitsEmptyCluster:
+    """The early refusal says no only where no placement exists at all."""
+
+    @staticmethod
+    def fits(rooms: list[int], needs: list[float]) -> bool:
+        sizes = [Resource(scalars={GPU: room * 1000}) for room in rooms]
+        nodes = NodeTable(
+            [Node(f"n{i}", size, size) for i, size in enumerate(sizes)], Dimensions([GPU])
+        )
+        requests = [
+            GpuRequest("regular", int(n), 1.0) if n >= 1 else GpuRequest("fraction", 1, n)
+            for n in needs
+        ]
+        return fits_empty_cluster(nodes, [SimpleNamespace(gpu=gpu) for gpu in requests])
+
+    def test_what_packs_only_cleverly_is_not_refused(self) -> None:
+        # Largest first into the first that has room fails here; 3+3+3 and 5+4 do not.
+        assert self.fits([9, 9], [5, 4, 3, 3, 3])
+
+    def test_one_more_than_there_are_nodes_is_refused(self) -> None:
+        assert not self.fits([8] * 10, [8.0] * 11)
+        assert self.fits([8] * 10, [8.0] * 10)
+
+    def test_parts_are_counted_exactly(self) -> None:
+        assert self.fits([1], [0.1] * 10)
+        assert not self.fits([1], [0.1] * 11)
+
+    def test_who_needs_none_fits_anywhere(self) -> None:
+        assert self.fits([], [])

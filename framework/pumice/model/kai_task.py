@@ -24,10 +24,9 @@ def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) 
     if task.gpu.shared:
         task.gpu_groups = _groups(pod)
     task.best_effort = is_tiny(task)
-    gpu = dimensions.position.get(GPU)
-    if gpu is not None and not task.gpu.shared:
+    if not task.gpu.shared:
         # A node that owes GPUs takes nobody, not even one who needs none.
-        task.compared = (*CPU_AND_MEMORY, gpu)
+        task.compared = (*CPU_AND_MEMORY, dimensions.position[GPU])
     task.node = pod.extra.get("node") or task.node
     if task.status is TaskStatus.PENDING:
         task.node, task.gpu_groups = "", ()

@@ -189,27 +189,13 @@ class WholeJobs:
         scores = questions.scores(task, rows)
         room = has_room(session, task, rows, now=False)
         able = room & questions.remembered_ok(task, rows) & ~np.isnan(scores)
-        ranked = np.where(able, scores, -np.inf)
-        tried: list[int] = []
-        # The best by score that passes: mostly the first, so the others are not asked.
-        while len(ranked):
-            position = int(ranked.argmax())
-            if ranked[position] == -np.inf:
-                break
-            ranked[position] = -np.inf
-            row = position if rows is None else int(rows[position])
-            if questions.predicate(task, row) is None and self._place_on(
-                statement, task, row, promise
-            ):
-                return True
-            tried.append(row)
-            if len(tried) == _PATIENCE:
-                return self._place_filtered(statement, task, rows, ranked, promise)
+        if self._place_best(statement, task, rows, np.where(able, scores, -np.inf), promise):
+            return True
         if not promise:
             task.job.fit_errors[task.uid] = self._explain(task, rows, room)
         return False
 
-    def _place_filtered(
+    def _place_best(
         self,
         statement: Statement,
         task: Task,
@@ -217,19 +203,27 @@ class WholeJobs:
         ranked: np.ndarray,
         promise: bool,
     ) -> bool:
-        """Ask the filters about all nodes at once that are left, then try the best that pass."""
+        """Place on the best by score that the filters let through; ``ranked`` is used up."""
         questions = self._session.questions
         every = self._session.nodes.all_rows if rows is None else rows
+        if not len(every):
+            return False
+        # Mostly the best one passes, so the others are not asked.
+        for _ in range(_PATIENCE):
+            position = int(ranked.argmax())
+            if ranked[position] == -np.inf:
+                return False
+            ranked[position] = -np.inf
+            row = int(every[position])
+            passes = questions.predicate(task, row) is None
+            if passes and self._place_on(statement, task, row, promise):
+                return True
         left = np.flatnonzero(ranked != -np.inf)
         left = left[questions.verdicts(task, every[left]).ok]
         best_first = left[np.argsort(-ranked[left], kind="stable")]
-        if any(self._place_on(statement, task, row, promise) for row in every[best_first].tolist()):
-            return True
-        if not promise:
-            assert task.job is not None
-            room = has_room(self._session, task, rows, now=False)
-            task.job.fit_errors[task.uid] = self._explain(task, rows, room)
-        return False
+        return any(
+            self._place_on(statement, task, row, promise) for row in every[best_first].tolist()
+        )
 
     def _explain(self, task: Task, rows: np.ndarray | None, room: np.ndarray) -> FitErrors:
         errors = self._session.questions.fit_errors(task, rows)

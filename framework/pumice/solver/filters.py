@@ -12,7 +12,7 @@ from pumice.model.nodes import NodeTable
 from pumice.model.pod_sets import SubGroupSet
 from pumice.model.task import Task
 from pumice.nodeaffinity import matches_node
-from pumice.solver.room import freed_gpus, idle_gpus, needed_gpus, packs, releasing_gpus
+from pumice.solver.room import freed_gpus, idle_gpus, needed_gpus, releasing_gpus
 from pumice.solver.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -95,6 +95,27 @@ class IdleGpus:
         else:
             top = np.sort(np.partition(self._room, len(self._room) - count)[-count:])[::-1]
         return packs(self._needs, top.tolist())
+
+
+def packs(needs: list[float], room: list[float]) -> bool:
+    """Whether needs (largest first) go greedily into room (largest first)."""
+    taken = [0.0] * len(room)
+    full = 0
+    for need in needs:
+        if need <= 0:
+            return True
+        for position in range(full, len(room)):
+            free = room[position]
+            if free < need:
+                return False
+            if free - taken[position] >= need:
+                taken[position] += need
+                break
+            if position == full and taken[position] >= free:
+                full += 1
+        else:
+            return False
+    return True
 
 
 class TopologyGpus:

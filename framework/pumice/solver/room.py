@@ -51,31 +51,14 @@ def needed_gpus(task: Task) -> float:
 
 
 def fits_empty_cluster(nodes: NodeTable, tasks: Sequence[Task]) -> bool:
-    """Whether the tasks' GPUs would go onto the nodes if nobody else were there.
+    """Whether the tasks' GPUs could go onto the nodes if nobody else were there.
 
-    Where they would not, no choice of victims can help.
+    False only where no placement whatsoever exists, so that no choice of victims can help: of
+    tasks that each need so much or more, a node takes no more than its GPUs go round.
     """
-    needs = sorted(map(needed_gpus, tasks), reverse=True)
-    room = np.sort(gpu_room(nodes, nodes.allocatable))[::-1]
-    return packs(needs, [*map(float, room[: len(needs)])])
-
-
-def packs(needs: list[float], room: list[float]) -> bool:
-    """Whether needs (largest first) go greedily into room (largest first)."""
-    taken = [0.0] * len(room)
-    full = 0
-    for need in needs:
-        if need <= 0:
-            return True
-        for position in range(full, len(room)):
-            free = room[position]
-            if free < need:
-                return False
-            if free - taken[position] >= need:
-                taken[position] += need
-                break
-            if position == full and taken[position] >= free:
-                full += 1
-        else:
-            return False
-    return True
+    needs = np.sort([task.gpu.milli + task.gpu.claimed * 1000 for task in tasks])[::-1]
+    room = np.rint(gpu_room(nodes, nodes.allocatable) * 1000).astype(np.int64)
+    return all(
+        int(np.count_nonzero(needs >= need)) <= int((room // need).sum())
+        for need in np.unique(needs[needs > 0]).tolist()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -58,7 +59,6 @@ class Solver:
         self._allow_consolidating = allow_consolidating
         self._budget = budget
         self._ghosts = ghosts
-        self._waiting = RankedJobs(session, has_pending) if session.order.has_job_keys else None
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0
@@ -186,29 +186,27 @@ class Solver:
         claimant = scenario.preemptor
         of_victims = {group.job.uid for group in victims}
         where = np.array(sorted(rows), dtype=np.intp)
+        claimant_placed = False
         for job in self._in_order(claimant, of_victims):
             placed = self._placer.place(statement, job, where, promise=True)
-            if job is claimant and not placed:
-                return False
-        return True
+            if job is claimant:
+                if not placed:
+                    return False
+                claimant_placed = True
+        return claimant_placed
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
         """The claimant and the victims as they come up in the order of the queues."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
         left[claimant.uid] = claimant
-        if self._waiting is None:
-            order = self._order(claimant, of_victims)
-            while left and order:
-                job = order.pop()
-                if left.pop(job.uid, None) is not None:
-                    yield job
-            return
-        rank = {uid: session.order.job_key(job) for uid, job in left.items()}
-        tree: QueueTree | None = None
         # Others that wait decide which queue comes next, but nothing within a queue.
-        while len({job.queue for job in left.values()}) > 1:
-            tree = tree or self._order(claimant, of_victims)
+        by_rank = session.order.has_job_keys
+        rank = {uid: session.order.job_key(job) for uid, job in left.items()} if by_rank else {}
+        tree: QueueTree | None = None
+        while left and not (by_rank and len({job.queue for job in left.values()}) == 1):
+            if tree is None:
+                tree = self._order(claimant, of_victims)
             if not tree:
                 return
             job = tree.pop()
@@ -220,19 +218,22 @@ class Solver:
     def _order(self, claimant: Job, of_victims: set[str]) -> QueueTree:
         """All jobs that wait, the victims and the claimant, in the order of the queues."""
         session = self._session
-        if self._waiting is None:
-            jobs = [
-                job
-                for uid, job in session.jobs.items()
-                if uid != claimant.uid and (uid in of_victims or has_pending(job))
-            ]
-            return QueueTree(session, [*jobs, claimant])
         apart = {claimant.uid, *of_victims}
+        victims = [session.jobs[uid] for uid in sorted(of_victims - {claimant.uid})]
+        if not session.order.has_job_keys:
+            others = [
+                job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)
+            ]
+            return QueueTree(session, [*others, *victims, claimant])
         order = QueueTree.ranked(session, self._waiting.refresh(), lambda job: job.uid not in apart)
-        for uid in sorted(of_victims - {claimant.uid}):
-            order.push(session.jobs[uid])
-        order.push(claimant)
+        for job in (*victims, claimant):
+            order.push(job)
         return order
+
+    @cached_property
+    def _waiting(self) -> RankedJobs:
+        """Ranked when first asked: mostly nobody has to be searched for."""
+        return RankedJobs(self._session, has_pending)
 
 
 def _drop(statement: Statement) -> None:

@@ -96,7 +96,9 @@ class _Shard:
         return config
 
     def _strategy(self) -> dict[str, str]:
-        given = self._table(("spec", "placementStrategy"), self._spec.get("placementStrategy"))
+        given = self._remarks.table(
+            ("spec", "placementStrategy"), self._spec.get("placementStrategy")
+        )
         strategy = {"gpu": "binpack", "cpu": "binpack"}
         for key, value in given.items():
             if key not in strategy:
@@ -114,7 +116,7 @@ class _Shard:
         defaults: dict[str, dict[str, Any]] = {"nodeplacement": dict(strategy)}
         if self._spec.get("kValue") is not None:
             defaults["proportion"] = {"kValue": str(self._spec["kValue"])}
-        runtimes = self._table(("spec", "minRuntime"), self._spec.get("minRuntime"))
+        runtimes = self._remarks.table(("spec", "minRuntime"), self._spec.get("minRuntime"))
         for key, argument in (
             ("preemptMinRuntime", "defaultPreemptMinRuntime"),
             ("reclaimMinRuntime", "defaultReclaimMinRuntime"),
@@ -133,8 +135,8 @@ class _Shard:
         """The plugins or actions that are on, those of high priority first."""
         path: KeyPath = ("spec", key)
         told = {
-            str(name): self._table((*path, str(name)), entry)
-            for name, entry in self._table(path, self._spec.get(key)).items()
+            str(name): self._remarks.table((*path, str(name)), entry)
+            for name, entry in self._remarks.table(path, self._spec.get(key)).items()
         }
         ranked = []
         for name in dict.fromkeys([*priorities, *told]):
@@ -148,7 +150,7 @@ class _Shard:
         return [(name, told.get(name, {})) for _, name in sorted(ranked)]
 
     def _take_flags(self, config: dict[str, Any], actions: set[str]) -> None:
-        for flag, value in self._table(("spec", "args"), self._spec.get("args")).items():
+        for flag, value in self._remarks.table(("spec", "args"), self._spec.get("args")).items():
             places = FLAGS.get(str(flag).lstrip("-"))
             if places is None:
                 text = "this flag of KAI's scheduler has no counterpart here"
@@ -159,11 +161,3 @@ class _Shard:
                     config.setdefault(part, {})[option] = str(value)
                 elif part == "plugin" or of in actions:
                     config.setdefault(part, {}).setdefault(of, {})[option] = str(value)
-
-    def _table(self, path: KeyPath, value: Any) -> Mapping[Any, Any]:
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping):
-            self._remarks.problem(path, f"should be a table, not {value!r}")
-            return {}
-        return value

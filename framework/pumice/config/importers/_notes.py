@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pumice.config.layers import spell
 from pumice.config.lines import KeyPath
@@ -37,3 +39,21 @@ class Remarks:
     def raise_any(self) -> None:
         if self.problems:
             raise PolicyError(self.where, self.problems)
+
+    def table(self, path: KeyPath, value: Any) -> Mapping[Any, Any]:
+        """A table that may be absent; anything else is a problem."""
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            self.problem(path, f"should be a table, not {value!r}")
+            return {}
+        return value
+
+    def tables(self, path: KeyPath, value: Any) -> list[Mapping[str, Any]]:
+        """A list of tables that may be absent; anything else is a problem."""
+        if value is None:
+            return []
+        if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+            return value
+        self.problem(path, f"should be a list of tables, not {value!r}")
+        return []

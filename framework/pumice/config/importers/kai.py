@@ -66,7 +66,7 @@ class _Import:
     def whole(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         config: dict[str, Any] = {}
         if data.get("kind") == "SchedulingShard":
-            data = expand_shard(self._table(("spec",), data.get("spec")), self._remarks)
+            data = expand_shard(self._remarks.table(("spec",), data.get("spec")), self._remarks)
             self._remarks.raise_any()
             config = {key: data[key] for key in ("plugin", "action", "scheduler") if key in data}
         else:
@@ -78,7 +78,7 @@ class _Import:
         depths = self._depths(data.get("queueDepthPerAction"), actions)
         config["actions"] = [name for name in actions if depths.get(name) != 0]
         config["queueDepthPerAction"] = {n: depth for n, depth in depths.items() if depth > 0}
-        tiers = self._list(("tiers",), data.get("tiers"))
+        tiers = self._remarks.tables(("tiers",), data.get("tiers"))
         if tiers:
             config["tiers"] = [{"plugins": self._plugins(tiers)}]
             if not config["tiers"][0]["plugins"]:
@@ -110,7 +110,7 @@ class _Import:
     def _depths(self, value: Any, actions: list[str]) -> dict[str, int]:
         """How many jobs of a queue an action looks at, where that is limited."""
         depths: dict[str, int] = {}
-        for name, depth in self._table(("queueDepthPerAction",), value).items():
+        for name, depth in self._remarks.table(("queueDepthPerAction",), value).items():
             path: KeyPath = ("queueDepthPerAction", str(name))
             if isinstance(depth, bool) or not isinstance(depth, int) or depth < -1:
                 self._remarks.problem(path, f"should be a number from 0, or -1, not {depth!r}")
@@ -129,7 +129,7 @@ class _Import:
         entries: dict[str, Any] = {}
         for number, tier in enumerate(tiers):
             path: KeyPath = ("tiers", number, "plugins")
-            for position, entry in enumerate(self._list(path, tier.get("plugins"))):
+            for position, entry in enumerate(self._remarks.tables(path, tier.get("plugins"))):
                 place = (*path, position)
                 name = entry.get("name")
                 if name not in KNOWN_PLUGINS:
@@ -152,7 +152,7 @@ class _Import:
                 self._remarks.note((*path, str(key)), f"KAI does not know it{near}")
         known = _ARGUMENTS.get(name, ())
         taken = {}
-        arguments = self._table((*path, "arguments"), entry.get("arguments"))
+        arguments = self._remarks.table((*path, "arguments"), entry.get("arguments"))
         for key, value in arguments.items():
             place = (*path, "arguments", str(key))
             if key not in known:
@@ -177,8 +177,8 @@ class _Import:
 
     def _take_usage(self, config: dict[str, Any], value: Any) -> None:
         path: KeyPath = ("usageDBConfig",)
-        usage = self._table(path, value)
-        params = self._table((*path, "usageParams"), usage.get("usageParams"))
+        usage = self._remarks.table(path, value)
+        params = self._remarks.table((*path, "usageParams"), usage.get("usageParams"))
         options = {
             f"usage.{key}": params[key] for key in _USAGE_PARAMS if params.get(key) is not None
         }
@@ -190,7 +190,9 @@ class _Import:
             del options["usage.windowType"]
             text = "windows by a cron expression have no counterpart; a sliding one is kept"
             self._remarks.note((*path, "usageParams", "windowType"), text)
-        extra = self._table((*path, "usageParams", "extraParams"), params.get("extraParams"))
+        extra = self._remarks.table(
+            (*path, "usageParams", "extraParams"), params.get("extraParams")
+        )
         if extra.get("queryResolution"):
             options["usage.queryResolution"] = extra["queryResolution"]
         config.setdefault("plugin", {})["proportion"] = options
@@ -205,21 +207,3 @@ class _Import:
             self._remarks.problem(place, f"should be a time, not {value!r}")
             return 0.0
         return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
-
-    # -- shapes
-
-    def _table(self, path: KeyPath, value: Any) -> Mapping[Any, Any]:
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping):
-            self._remarks.problem(path, f"should be a table, not {value!r}")
-            return {}
-        return value
-
-    def _list(self, path: KeyPath, value: Any) -> list[Mapping[str, Any]]:
-        if value is None:
-            return []
-        if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-            return value
-        self._remarks.problem(path, f"should be a list of tables, not {value!r}")
-        return []

@@ -118,7 +118,7 @@ class _Import:
     def _configurations(self, value: Any, actions: list[Any]) -> Options:
         """Options of actions; of several entries for one action the first counts."""
         given: Options = {}
-        for number, entry in enumerate(self._list(value, ("configurations",))):
+        for number, entry in enumerate(self._remarks.tables(("configurations",), value)):
             path: KeyPath = ("configurations", number)
             name = entry.get("name")
             self._parts.note_unknown(entry, ("name", "arguments"), path)
@@ -133,10 +133,10 @@ class _Import:
 
     def _tiers(self, value: Any, options: Options) -> Iterator[dict[str, list[Any]]]:
         seen: set[str] = set()
-        for number, tier in enumerate(self._list(value, ("tiers",))):
+        for number, tier in enumerate(self._remarks.tables(("tiers",), value)):
             path: KeyPath = ("tiers", number)
             self._parts.note_unknown(tier, ("plugins",), path)
-            plugins = self._list(tier.get("plugins"), (*path, "plugins"))
+            plugins = self._remarks.tables((*path, "plugins"), tier.get("plugins"))
             trees = [entry.get("name") for entry in plugins if entry.get(HIERARCHY_FLAG) is True]
             if "drf" in trees and any(entry.get("name") == "proportion" for entry in plugins):
                 text = "Volcano refuses proportion and drf with enableHierarchy in one tier"
@@ -197,11 +197,3 @@ class _Import:
                     for key, item in value.items()
                 ]
             self._remarks.note(("metrics",), "\n".join(lines))
-
-    def _list(self, value: Any, path: KeyPath) -> list[Mapping[str, Any]]:
-        if value is None:
-            return []
-        if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-            return value
-        self._remarks.problem(path, f"should be a list of tables, not {value!r}")
-        return []
