@@ -540,3 +540,13 @@ class TestFitsEmptyCluster:
 
     def test_who_needs_none_fits_anywhere(self) -> None:
         assert self.fits([], [])
+
+
+def test_a_job_of_a_queue_that_takes_none_is_not_solved() -> None:
+    world = crowded()
+    world.job("x", "a", ask())
+    assert Search(world).solve("x") is not None
+    world = crowded()
+    world.queue("below", 1, parent="a")
+    world.job("x", "a", ask())
+    assert Search(world).solve("x") is None

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 
+def takes_jobs(session: Session, name: str) -> bool:
+    """Whether jobs can be served in a queue: it is known, a leaf, and below a known one."""
+    queue = session.queues.get(name)
+    if queue is None or queue.children:
+        return False
+    return not queue.parent or queue.parent in session.queues
+
+
 class _Branch:
     """One queue: its child queues, or its jobs."""
 
@@ -65,12 +73,11 @@ class QueueTree:
         """A tree over jobs that are ranked already, those that ``keep`` refuses left out."""
         tree = cls(session, (), victims=victims)
         for name, ranked in entries.items():
-            queue = session.queues.get(name)
-            if not ranked or queue is None or not tree._takes(queue):
+            if not ranked or not takes_jobs(session, name):
                 continue
             jobs = RankedLeaf(ranked, keep, session.order.job_key, reverse=victims)
             if len(jobs):
-                leaf = tree._branches[name] = _Branch(queue)
+                leaf = tree._branches[name] = _Branch(session.queues[name])
                 leaf.jobs = jobs
                 tree._link(leaf)
                 tree._mark(leaf)
@@ -79,14 +86,11 @@ class QueueTree:
     def __bool__(self) -> bool:
         return bool(self._root)
 
-    def _takes(self, queue: Queue) -> bool:
-        return not queue.children and self._has_ancestors(queue)
-
     def push(self, job: Job) -> None:
         """Add a job; one of an unknown queue or of a queue with children is left out."""
-        queue = self._session.queues.get(job.queue)
-        if queue is None or not self._takes(queue):
+        if not takes_jobs(self._session, job.queue):
             return
+        queue = self._session.queues[job.queue]
         leaf = self._branches.get(queue.name)
         fresh = leaf is None
         if leaf is None:
@@ -138,9 +142,6 @@ class QueueTree:
         for branch in path:
             branch.dirty = True
         return job
-
-    def _has_ancestors(self, queue: Queue) -> bool:
-        return not queue.parent or queue.parent in self._session.queues
 
     def _link(self, branch: _Branch) -> None:
         """Hang a new branch below its parent, making ancestors as needed."""

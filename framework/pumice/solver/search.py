@@ -12,7 +12,7 @@ import numpy as np
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.chunks import has_pending, is_gang_satisfied, job_used_count
-from pumice.session.queue_tree import QueueTree
+from pumice.session.queue_tree import QueueTree, takes_jobs
 from pumice.session.ranked import RankedJobs
 from pumice.session.statement import Statement
 from pumice.session.whole_jobs import WholeJobs
@@ -73,12 +73,14 @@ class Solver:
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
         """A statement that makes room for the job's next chunk and promises it, or None."""
+        self.exhausted = False
+        if not takes_jobs(self._session, job.queue):
+            return None
         used_before = job_used_count(job)
         tasks = self.chunk(job)
         recorded: list[VictimGroup] = []
         solution: _Solution | None = None
         self._left = self._budget
-        self.exhausted = False
         rows = set(feasible)
         for size in range(1, len(tasks) + 1):
             if solution is not None:
