@@ -142,12 +142,12 @@ def _is_alive(session: Session, job: Job) -> bool:
     )
 
 
-def feasible_rows(session: Session, job: Job) -> list[int]:
+def feasible_rows(session: Session, job: Job) -> np.ndarray:
     """Nodes on which the job could find room without an eviction."""
-    if any(not task.gpu.any for task in job.tasks.values()):
-        return list(range(len(session.nodes)))
     nodes = session.nodes
-    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0)).tolist()
+    if any(not task.gpu.any for task in job.tasks.values()):
+        return nodes.all_rows
+    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0))
 
 
 def attempt(session: Session, solver: Solver, job: Job) -> bool:

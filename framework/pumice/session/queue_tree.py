@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
@@ -86,8 +86,11 @@ class QueueTree:
     def __bool__(self) -> bool:
         return bool(self._root)
 
-    def push(self, job: Job) -> None:
-        """Add a job; one of an unknown queue or of a queue with children is left out."""
+    def push(self, job: Job, rank: Any = None) -> None:
+        """Add a job; one of an unknown queue or of a queue with children is left out.
+
+        ``rank`` is its key in the order of jobs, where it is known already.
+        """
         if not takes_jobs(self._session, job.queue):
             return
         queue = self._session.queues[job.queue]
@@ -97,13 +100,12 @@ class QueueTree:
             leaf = self._branches[queue.name] = _Branch(queue)
             leaf.jobs = self._new_leaf()
         assert leaf.jobs is not None
-        leaf.jobs.push(job)
-        if (
-            self._depth is not None
-            and isinstance(leaf.jobs, LiveHeap)
-            and len(leaf.jobs) > self._depth
-        ):
-            leaf.jobs.drop_last()
+        if isinstance(leaf.jobs, LiveHeap):
+            leaf.jobs.push(job)
+            if self._depth is not None and len(leaf.jobs) > self._depth:
+                leaf.jobs.drop_last()
+        else:
+            leaf.jobs.push(job, rank)
         if fresh:
             self._link(leaf)
         self._mark(leaf)

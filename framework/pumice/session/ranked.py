@@ -119,8 +119,8 @@ class RankedLeaf:
         assert best is not None
         return best[0][1]
 
-    def push(self, job: Job) -> None:
-        self._added.append((self._key(job), job))
+    def push(self, job: Job, rank: Any = None) -> None:
+        self._added.append((self._key(job) if rank is None else rank, job))
 
     def pop(self) -> Job:
         best = self._best()

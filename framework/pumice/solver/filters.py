@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -46,10 +46,9 @@ class _Growing:
 class NodeAffinities:
     """Every task with a node selector finds a matching node among those that can be freed."""
 
-    def __init__(self, nodes: NodeTable, tasks: list[Task], feasible: set[int]) -> None:
+    def __init__(self, nodes: NodeTable, bound: list[Task], feasible: Iterable[int]) -> None:
         self._nodes = nodes
-        self._bound = [t for t in tasks if t.pod.node_selector or _required_affinity(t)]
-        self._unmatched = self._bound
+        self._unmatched = bound
         self._growing = _Growing()
         self._look_at(feasible)
 
@@ -62,12 +61,16 @@ class NodeAffinities:
         self._look_at(rows)
         return not self._unmatched
 
-    def _look_at(self, rows: set[int]) -> None:
+    def _look_at(self, rows: Iterable[int]) -> None:
         self._unmatched = [
             task
             for task in self._unmatched
             if not any(matches_node(task.pod, self._nodes.facts[row]) for row in rows)
         ]
+
+
+def _is_bound(task: Task) -> bool:
+    return bool(task.pod.node_selector or _required_affinity(task))
 
 
 def _required_affinity(task: Task) -> Any:
@@ -78,23 +81,38 @@ def _required_affinity(task: Task) -> Any:
 class IdleGpus:
     """The GPUs asked for fit, largest first, into the roomiest nodes once the victims are gone."""
 
-    def __init__(self, nodes: NodeTable, tasks: list[Task]) -> None:
+    def __init__(self, nodes: NodeTable, needs: list[float], room: np.ndarray) -> None:
+        """``needs`` are in falling order; ``room`` is what each node has without an eviction."""
         self._nodes = nodes
-        self._needs = sorted((needed_gpus(task) for task in tasks), reverse=True)
-        self._room = idle_gpus(nodes) + releasing_gpus(nodes)
+        self._needs = needs
+        self._room = room.copy()
         self._growing = _Growing()
+        self._answer: bool | None = None
+        self._least = -np.inf
+        """The smallest of the roomiest nodes: up to it, more room makes no difference."""
 
     def may_work(self, scenario: Scenario) -> bool:
+        room = self._room
         for task in self._growing.fresh(scenario):
             row = self._nodes.row_of.get(task.node)
             if row is not None:
-                self._room[row] += freed_gpus(self._nodes, task)
-        count = len(self._needs)
-        if count >= len(self._room):
-            top = np.sort(self._room)[::-1]
+                room[row] += freed_gpus(self._nodes, task)
+                if room[row] > self._least:
+                    self._answer = None
+        if self._answer is None:
+            self._answer = packs(self._needs, self._roomiest())
+        return self._answer
+
+    def _roomiest(self) -> list[float]:
+        """The room of as many nodes as there are needs, in falling order."""
+        room, count = self._room, len(self._needs)
+        if count >= len(room):
+            top = np.sort(room)[::-1]
         else:
-            top = np.sort(np.partition(self._room, len(self._room) - count)[-count:])[::-1]
-        return packs(self._needs, top.tolist())
+            top = np.sort(np.partition(room, len(room) - count)[-count:])[::-1]
+            self._least = top[-1]
+        found: list[float] = top.tolist()
+        return found
 
 
 def packs(needs: list[float], room: list[float]) -> bool:
@@ -121,8 +139,8 @@ def packs(needs: list[float], room: list[float]) -> bool:
 class TopologyGpus:
     """Sub-groups that must stay in one domain find domains with enough GPUs in sum."""
 
-    def __init__(self, session: Session, job: Job, tasks: list[Task]) -> None:
-        self._nodes = session.nodes
+    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: np.ndarray) -> None:
+        self._nodes = nodes
         self._growing = _Growing()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
@@ -133,8 +151,7 @@ class TopologyGpus:
                 own = [t for t in tasks if t.sub_job is not None and t.sub_job.name in names]
                 key = (str(constraint.get("topology", "")), str(level))
                 needs.setdefault(key, []).append(sum(map(needed_gpus, own)))
-        self._needs = {key: sorted(values, reverse=True) for key, values in needs.items()}
-        room = idle_gpus(self._nodes) + releasing_gpus(self._nodes) if needs else np.zeros(0)
+        self.needs = {key: sorted(values, reverse=True) for key, values in needs.items()}
         self._domains: dict[tuple[str, str], dict[str, float]] = {}
         for key in needs:
             domains = self._domains[key] = {}
@@ -155,7 +172,7 @@ class TopologyGpus:
                     domains[value] = domains.get(value, 0.0) + freed_gpus(self._nodes, task)
         return all(
             packs(needs, sorted(self._domains[key].values(), reverse=True))
-            for key, needs in self._needs.items()
+            for key, needs in self.needs.items()
         )
 
 
@@ -165,16 +182,24 @@ def _inner(root: SubGroupSet | None) -> list[SubGroupSet]:
     return [root, *(found for inner in root.sets for found in _inner(inner))]
 
 
-def make_filters(
-    session: Session, job: Job, tasks: list[Task], feasible: set[int]
-) -> list[ScenarioFilter]:
-    """The filters for one step of a search."""
-    filters: list[ScenarioFilter] = []
-    affinities = NodeAffinities(session.nodes, tasks, feasible)
-    if affinities._bound:
-        filters.append(affinities)
-    topology = TopologyGpus(session, job, tasks)
-    if topology._needs:
-        filters.append(topology)
-    filters.append(IdleGpus(session.nodes, tasks))
-    return filters
+class Filters:
+    """Makes the filters for each step of a search. Made while nobody is evicted."""
+
+    def __init__(self, session: Session, feasible: np.ndarray) -> None:
+        nodes = self._nodes = session.nodes
+        self._feasible = feasible
+        self._room = idle_gpus(nodes) + releasing_gpus(nodes)
+
+    def make(self, part: Job, tasks: list[Task]) -> list[ScenarioFilter]:
+        """The filters for a part of the claimant that has these tasks."""
+        nodes, filters = self._nodes, list[ScenarioFilter]()
+        bound = [task for task in tasks if _is_bound(task)]
+        if bound:
+            filters.append(NodeAffinities(nodes, bound, self._feasible.tolist()))
+        topology = TopologyGpus(nodes, part, tasks, self._room)
+        if topology.needs:
+            filters.append(topology)
+        needs = sorted(map(needed_gpus, tasks), reverse=True)
+        if needs and needs[0] > 0:
+            filters.append(IdleGpus(nodes, needs, self._room))
+        return filters
