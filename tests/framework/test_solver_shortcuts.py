@@ -1,4 +1,4 @@
-"""What the solver does not do: simulations that must fail, victims asked for twice, evictions redone."""
+"""What the solver spares itself: simulations that must fail, and doing the same thing twice."""
 
 import numpy as np
 import pytest
@@ -142,16 +142,13 @@ class TestWalk:
 
 class TestSteps:
     def test_evictions_that_stay_are_not_done_again(self, monkeypatch):
-        done = []
-        evict = Statement.evict
-        monkeypatch.setattr(
-            Statement,
-            "evict",
-            lambda self, task, *args, **kw: (
-                done.append(task.name),
-                evict(self, task, *args, **kw),
-            ),
-        )
+        done, evict = [], Statement.evict
+
+        def noted(statement, task, *args, **options):
+            done.append(task.name)
+            evict(statement, task, *args, **options)
+
+        monkeypatch.setattr(Statement, "evict", noted)
         world = crowded(4)
         world.job("x", "a", *[ask()] * 3)
         search = Search(world)
