@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
+from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
 
 _SCORE = 1000.0
@@ -33,3 +33,9 @@ class GpuSharingOrder(Plugin):
             for row in nodes.rows.tolist()
         ]
         return np.array(fits, bool) * _SCORE
+
+    @hookimpl(scope="row")
+    def node_order(self, task: Task, node: NodeHandle) -> float:
+        table, row = node.table, node.row
+        fits = row in table.sharing and table.shares(row).fitting_groups(task.gpu)
+        return _SCORE if fits else 0.0

@@ -23,7 +23,7 @@ class ResourceType(Plugin):
 
     def class_key(self, task: Task) -> Hashable:
         """Parts of GPUs are not told by the request's quantities."""
-        return wants_gpus(task, self.session.nodes)
+        return task.gpu.any
 
     @hookimpl(scope="static")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:

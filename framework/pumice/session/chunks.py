@@ -51,7 +51,8 @@ def is_gang_satisfied(job: Job) -> bool:
 def is_ready_to_schedule(job: Job) -> bool:
     """Whether every pod set has enough tasks that could run."""
     return all(
-        p.count(*_ACTIVE) + sum(1 for t in p.pending if not t.gated) >= p.min_available
+        active_count(p) + sum(1 for t in p.by_status[_S.PENDING].values() if not t.gated)
+        >= p.min_available
         for p in job.sub_jobs.values()
     )
 
@@ -72,17 +73,17 @@ class Chunks:
         In a simulation (not ``real``) tasks that were evicted in it are candidates, too.
         """
         pod_sets = self.sorted_pod_sets(job)
-        short = sum(1 for p in pod_sets if active_count(p) < p.min_available)
+        missing = [p.min_available - active_count(p) for p in pod_sets]
+        wanted = max(sum(1 for count in missing if count > 0), 1)
         taken, chunk = 0, []
-        for pod_set in pod_sets:
-            if taken == max(short, 1):
+        for pod_set, lacking in zip(pod_sets, missing, strict=True):
+            if taken == wanted:
                 break
             candidates = [t for t in pod_set.tasks.values() if _is_candidate(t, real)]
             if not candidates:
                 continue
-            missing = pod_set.min_available - active_count(pod_set)
             ordered = _roles_first(job, self.sorted_tasks(candidates), add=True)
-            chunk += ordered[: max(missing, 1)]
+            chunk += ordered[: max(lacking, 1)]
             taken += 1
         return chunk
 
@@ -98,6 +99,9 @@ class Chunks:
         return chunk, len(chunk) < job_active_count(job)
 
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
+        if len(job.sub_jobs) < 2:
+            return list(job.sub_jobs.values())
+
         def compare(left: SubJob, right: SubJob) -> int:
             answer = self._ask.pod_set_order(left, right)
             return answer or (-1 if (left.name, left.uid) < (right.name, right.uid) else 1)
@@ -106,6 +110,8 @@ class Chunks:
 
     def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
         """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
+        if len(tasks) < 2:
+            return list(tasks)
 
         def compare(left: Task, right: Task) -> int:
             answer = self._ask.task_order(left, right)

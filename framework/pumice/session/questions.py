@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pumice.combine import SKIP, fail
+from pumice.combine import SKIP, Impl, fail
 from pumice.errors import InvariantError
 from pumice.fit import FitErrors
 from pumice.model.task import Task
@@ -40,19 +40,20 @@ class NodeQuestions:
         self._nodes = session.nodes
         self._filters = gather_filters(session.ask, session.ledger)
         self._scorers = gather_scorers(session.ask, session.ledger)
-        self._pre = [impl for tier in session.ask.voters["pre_predicate"] for impl, _ in tier]
+        preparing = [seat for tier in session.ask.voters["pre_predicate"] for seat in tier]
+        self._pre = [impl for impl, _ in preparing]
         self._plain_choice = not any(
             session.ask.has(point) for point in ("best_node", "node_map", "node_reduce")
         )
         self._verify = verify
         self._classes: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, tuple[str, ...]], _Class] = {}
-        reads = {name for voice in (*self._filters, *self._scorers) for name in voice.plugin.reads}
-        self._reads = tuple(sorted(reads))
-        by_plugin = {voice.plugin: voice for voice in (*self._filters, *self._scorers)}
+        asked = {voice.plugin: voice.impl for voice in (*self._filters, *self._scorers)}
+        asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
+        self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
         self._keyed = [
-            voice
-            for plugin, voice in by_plugin.items()
+            (plugin, impl)
+            for plugin, impl in asked.items()
             if type(plugin).class_key is not Plugin.class_key
         ]
         self._insufficient = [
@@ -87,7 +88,7 @@ class NodeQuestions:
                 task.compared,
                 task.constraints,
                 *[_hashable(getattr(task, name)) for name in self._reads],
-                *[voice.class_key(task) for voice in self._keyed],
+                *[_class_key(plugin, impl, task) for plugin, impl in self._keyed],
             )
             task.class_id = self._classes.setdefault(key, len(self._classes))
         return task.class_id
@@ -104,27 +105,24 @@ class NodeQuestions:
         return found
 
     def _new_class(self, task: Task, skipped: tuple[str, ...]) -> _Class:
-        filters = [voice for voice in self._filters if voice.name not in skipped]
-        bound = [voice.reach(task) != "cluster" for voice in filters]
-        scorer_bound = [voice.reach(task) != "cluster" for voice in self._scorers]
+        filters = [(v, v.reach(task)) for v in self._filters if v.name not in skipped]
+        scorers = [(v, v.reach(task)) for v in self._scorers]
         # Filters are combined in policy order, so that only those before the first one that
         # must be asked every time can be remembered together.
-        first_live = bound.index(False) if False in bound else len(bound)
+        scopes = [scope for _, scope in filters]
+        first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
         return _Class(
-            ClassAnswers(
-                task,
-                self._nodes,
-                filters[:first_live],
-                [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if keep],
-            ),
-            filters[first_live:],
-            [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if not keep],
+            ClassAnswers(task, self._nodes, filters[:first_live], scorers),
+            [voice for voice, _ in filters[first_live:]],
+            [voice for voice, scope in scorers if scope == "cluster"],
         )
 
     def _compare(self, task: Task, found: _Class, skipped: tuple[str, ...]) -> None:
         fresh = self._new_class(task, skipped).answers
         kept = found.answers
-        for name in ("short", "idle_fits", "codes", "reasons", "scores", "ranked"):
+        for name in (
+            "short", "idle_fits", "codes", "reasons", "scores", "totals", "ranked", "open", "later",
+        ):  # fmt: skip
             old, new = getattr(kept, name), getattr(fresh, name)
             if not np.array_equal(old, new, equal_nan=True):
                 row = int(np.flatnonzero(old != new)[0])
@@ -179,14 +177,37 @@ class NodeQuestions:
     def scores(self, task: Task, rows: Rows = None) -> np.ndarray:
         """The total score of each of these nodes; normalised scores see exactly these nodes."""
         found = self._class(task)
-        scores_now = found.answers.scores
-        total: np.ndarray = scores_now.copy() if rows is None else scores_now[rows]
-        for voice in found.live_scorers:
+        answers = found.answers
+        total = answers.totals.copy() if rows is None else answers.scores[rows]
+        return self._add_asked(task, found, rows, total)
+
+    def _add_asked(self, task: Task, found: _Class, rows: Rows, total: np.ndarray) -> np.ndarray:
+        """Add what is not remembered of these nodes."""
+        voices = found.live_scorers
+        if rows is not None and found.answers.spanning:
+            voices = [*found.answers.spanning, *voices]
+        for voice in voices:
             scores = voice.many(task, self._nodes, rows)
             if scores is not None:
                 total += scores
         if not self._plain_choice:
             total += self._reduced(task, rows)
+        return total
+
+    def hopeful(self, task: Task, rows: Rows = None) -> np.ndarray:
+        """The total score where there is room, now or promised, else minus infinity.
+
+        The filters that must be asked every time have not been asked. Do not write to it.
+        """
+        found = self._class(task)
+        answers = found.answers
+        if rows is None and self._plain_choice and not found.live_scorers:
+            return answers.later
+        able = answers.later.copy() if rows is None else answers.open[rows]
+        total = self._add_asked(task, found, rows, able)
+        out = np.isnan(total)
+        if out.any():
+            total[out] = -np.inf
         return total
 
     def _reduced(self, task: Task, rows: Rows) -> np.ndarray:
@@ -236,7 +257,8 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
-        if found.simple and self._plain_choice and exclude is None:
+        simple = found.simple and (rows is None or not answers.spanning)
+        if simple and self._plain_choice and exclude is None:
             ranked = answers.ranked if rows is None else answers.ranked[rows]
             if not len(ranked):
                 return None
@@ -300,6 +322,13 @@ class _Class(NamedTuple):
     @property
     def remembered_filters(self) -> bool:
         return not self.live_filters
+
+
+def _class_key(plugin: Plugin, impl: Impl, task: Task) -> Hashable:
+    try:
+        return plugin.class_key(task)
+    except Exception as exc:
+        fail("class_key", impl, exc)
 
 
 def _hashable(value: Any) -> Hashable:
