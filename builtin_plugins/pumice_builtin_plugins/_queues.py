@@ -78,6 +78,7 @@ class QueueShare:
     """One queue's books. Lists are ordered as :class:`Columns` tells."""
 
     __slots__ = (
+        "_counted",
         "_deserved",
         "_held",
         "_share",
@@ -110,6 +111,7 @@ class QueueShare:
         self.ceiling: list[float] = [0.0] * len(columns.names)
         """The bound that a task is compared with; :meth:`Columns.amounts` makes it."""
         self._deserved = Resource()
+        self._counted: list[tuple[int, float]] = []
         self._held: Resource | None = None
         self._share: float | None = None
 
@@ -120,7 +122,9 @@ class QueueShare:
 
     @deserved.setter
     def deserved(self, deserved: Resource) -> None:
+        position = self.columns.position
         self._deserved, self._share = deserved, None
+        self._counted = [(position[n], amount) for n, amount in deserved.items() if amount >= MIN]
 
     @property
     def held(self) -> Resource:
@@ -146,14 +150,9 @@ class QueueShare:
     def share(self) -> float:
         """The largest part that is held of a resource that is deserved; 0 where nothing is."""
         if self._share is None:
-            held, position = self.allocated, self.columns.position
+            held = self.allocated
             self._share = max(
-                (
-                    part_of(held[position[name]], amount)
-                    for name, amount in self._deserved.items()
-                    if amount >= MIN
-                ),
-                default=0.0,
+                [part_of(held[i], amount) for i, amount in self._counted], default=0.0
             )
         return self._share
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from pumice import Plugin, hookimpl
@@ -18,10 +16,6 @@ class GpuSharingOrder(Plugin):
 
     A task that asks for no GPU fits into any of them, so it is drawn there as well.
     """
-
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return task.gpu
 
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:

@@ -110,7 +110,7 @@ class KaiPredicates(Plugin):
 
     def class_key(self, task: Task) -> Hashable:
         """What tells tasks apart beside quantities and constraints."""
-        return task.gpu, is_legacy_mig(task), self._affinity.signature(task)
+        return is_legacy_mig(task), self._affinity.signature(task)
 
     # -- what a task asks
 

@@ -113,7 +113,7 @@ class NodeOrder(Plugin):
     def class_key(self, task: Task) -> Hashable:
         """Tasks that differ in this are scored differently."""
         return (
-            self._fullness.load(task)[:2],
+            self._fullness.assumed(task.pod),
             self._images.wanted(task.pod),
             self._affinity.signature(task),
             self._spread.signature(task),

@@ -48,10 +48,6 @@ class NodePlacement(Plugin):
                 if told is not None:
                     self._gpu_counts[row] = told
 
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return task.gpu.any
-
     def _resource(self, task: Task) -> int | None:
         return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
 

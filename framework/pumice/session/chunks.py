@@ -12,6 +12,7 @@ from pumice.model.task import Task, TaskStatus
 from pumice.session.dispatch import Dispatch
 
 _S = TaskStatus
+_PENDING = _S.PENDING
 _ACTIVE = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
 _USED = (*_ACTIVE, _S.RELEASING)
 
@@ -72,6 +73,9 @@ class Chunks:
 
         In a simulation (not ``real``) tasks that were evicted in it are candidates, too.
         """
+        if len(job.sub_jobs) == 1:
+            (only,) = job.sub_jobs.values()
+            return self._next_of(job, only, only.min_available - active_count(only), real)
         pod_sets = self.sorted_pod_sets(job)
         missing = [p.min_available - active_count(p) for p in pod_sets]
         wanted = max(sum(1 for count in missing if count > 0), 1)
@@ -79,13 +83,22 @@ class Chunks:
         for pod_set, lacking in zip(pod_sets, missing, strict=True):
             if taken == wanted:
                 break
-            candidates = [t for t in pod_set.tasks.values() if _is_candidate(t, real)]
-            if not candidates:
-                continue
-            ordered = _roles_first(job, self.sorted_tasks(candidates), add=True)
-            chunk += ordered[: max(lacking, 1)]
-            taken += 1
+            part = self._next_of(job, pod_set, lacking, real)
+            if part:
+                chunk += part
+                taken += 1
         return chunk
+
+    def _next_of(self, job: Job, pod_set: SubJob, lacking: int, real: bool) -> list[Task]:
+        """The best candidates of a pod set: as many as it lacks, or one."""
+        candidates = [
+            task
+            for task in pod_set.tasks.values()
+            if (not task.gated if task.status is _PENDING else not real and _is_on_trial(task))
+        ]
+        if len(candidates) < 2:
+            return candidates
+        return _roles_first(job, self.sorted_tasks(candidates), add=True)[: max(lacking, 1)]
 
     def to_evict(self, job: Job) -> tuple[list[Task], bool]:
         """One surplus task, or all that is left; and whether the job has more after it."""
@@ -138,7 +151,6 @@ def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
     return needed + others
 
 
-def _is_candidate(task: Task, real: bool) -> bool:
-    if task.status is _S.PENDING:
-        return not task.gated
-    return not real and task.status is _S.RELEASING and task.virtual
+def _is_on_trial(task: Task) -> bool:
+    """Whether the task was evicted by a simulation, which may place it again."""
+    return task.status is _S.RELEASING and task.virtual

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pumice.combine import SKIP, Impl, fail
+from pumice.combine import SKIP, fail
 from pumice.errors import InvariantError
 from pumice.fit import FitErrors
 from pumice.model.task import Task
@@ -51,11 +51,11 @@ class NodeQuestions:
         asked = {voice.plugin: voice.impl for voice in (*self._filters, *self._scorers)}
         asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
         self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
-        self._keyed = [
-            (plugin, impl)
+        self._keyed = {
+            plugin: impl
             for plugin, impl in asked.items()
             if type(plugin).class_key is not Plugin.class_key
-        ]
+        }
         self._insufficient = [
             REASONS.id(FitError.of(f"Insufficient {name}"))
             for name in session.nodes.dimensions.names
@@ -83,15 +83,29 @@ class NodeQuestions:
     def class_id(self, task: Task) -> int:
         """The number of the class of tasks that ask the same."""
         if task.class_id < 0:
+            try:
+                keys = [plugin.class_key(task) for plugin in self._keyed]
+            except Exception:
+                self._find_faulty_key(task)
+                raise
             key = (
                 task.vector.tobytes(),
+                task.gpu,
+                task.best_effort,
                 task.compared,
                 task.constraints,
                 *[_hashable(getattr(task, name)) for name in self._reads],
-                *[_class_key(plugin, impl, task) for plugin, impl in self._keyed],
+                *keys,
             )
             task.class_id = self._classes.setdefault(key, len(self._classes))
         return task.class_id
+
+    def _find_faulty_key(self, task: Task) -> None:
+        for plugin, impl in self._keyed.items():
+            try:
+                plugin.class_key(task)
+            except Exception as exc:
+                fail("class_key", impl, exc)
 
     def _class(self, task: Task) -> _Class:
         key = (self.class_id(task), task.state.get(_SKIPPED, _NOBODY))
@@ -322,13 +336,6 @@ class _Class(NamedTuple):
     @property
     def remembered_filters(self) -> bool:
         return not self.live_filters
-
-
-def _class_key(plugin: Plugin, impl: Impl, task: Task) -> Hashable:
-    try:
-        return plugin.class_key(task)
-    except Exception as exc:
-        fail("class_key", impl, exc)
 
 
 def _hashable(value: Any) -> Hashable:
