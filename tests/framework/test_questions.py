@@ -252,6 +252,46 @@ def test_a_live_filter_is_asked_every_time():
     assert session.questions.asks_every_time(task(session, "j-t-0"))
 
 
+class Picky(Plugin):
+    """Cluster, scalar only: no node whose number is below a threshold."""
+
+    asked = 0
+    least = 0
+
+    @hookimpl
+    def predicate(self, node):
+        self.asked += 1
+        return "too low" if int(node.name[1:]) < self.least else None
+
+
+def picky(least, *others):
+    world = World()
+    for number in range(20):
+        world.node(f"n{number:02}")
+    session = world.job("j").session(policy([Picky, *others]))
+    session.plugins["picky"].least = least
+    return session
+
+
+@pytest.mark.parametrize("least, asked", [(0, 1), (2, 3), (10, 24), (20, 24)])
+def test_a_live_filter_by_node_is_asked_in_order_of_rank_while_that_pays(least, asked):
+    session = picky(least)
+    choice = session.questions.best(task(session, "j-t-0"))
+    assert (None if choice is None else choice.row) == (least if least < 20 else None)
+    assert session.plugins["picky"].asked == asked
+
+
+def test_a_live_filter_is_asked_about_all_where_scores_depend_on_who_passes():
+    class Emptiest(Plugin):
+        @hookimpl
+        def batch_node_order(self, nodes):
+            return np.arange(len(nodes)) * -1.0
+
+    session = picky(5, Emptiest)
+    assert session.questions.best(task(session, "j-t-0")).row == 5
+    assert session.plugins["picky"].asked == 20
+
+
 def test_a_scope_may_depend_on_the_task():
     class Sometimes(Plugin):
         def reach(self, task):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SKIPPED = "pumice.skipped"
 _NOBODY: tuple[str, ...] = ()
+_PATIENCE = 4
+"""So many nodes are asked one by one before the rest is asked at once."""
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
 
@@ -125,11 +127,12 @@ class NodeQuestions:
         # must be asked every time can be remembered together.
         scopes = [scope for _, scope in filters]
         first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
-        return _Class(
-            ClassAnswers(task, self._nodes, filters[:first_live], scorers),
-            [voice for voice, _ in filters[first_live:]],
-            [voice for voice, scope in scorers if scope == "cluster"],
-        )
+        answers = ClassAnswers(task, self._nodes, filters[:first_live], scorers)
+        live_filters = [voice for voice, _ in filters[first_live:]]
+        live_scorers = [voice for voice, scope in scorers if scope == "cluster"]
+        by_rank = not live_scorers and not answers.spanning
+        by_rank = by_rank and all(v.scalar is not None and v.ledger is None for v in live_filters)
+        return _Class(answers, live_filters, live_scorers, by_rank)
 
     def _compare(self, task: Task, found: _Class, skipped: tuple[str, ...]) -> None:
         fresh = self._new_class(task, skipped).answers
@@ -166,6 +169,10 @@ class NodeQuestions:
         found = self._class(task)
         if found.answers.codes[row]:
             return REASONS[int(found.answers.reasons[row])]
+        return self._objection(task, found, row)
+
+    def _objection(self, task: Task, found: _Class, row: int) -> FitError | None:
+        """What those say of one node who must be asked every time."""
         for voice in found.live_filters:
             error = voice.one(task, self._nodes, row)
             if error is not None and error.code:
@@ -271,14 +278,11 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
-        simple = found.simple and (rows is None or not answers.spanning)
-        if simple and self._plain_choice and exclude is None:
+        if found.by_rank and self._plain_choice and exclude is None:
             ranked = answers.ranked if rows is None else answers.ranked[rows]
-            if not len(ranked):
-                return None
-            position = int(ranked.argmax())
-            if ranked[position] != -np.inf:
-                return Choice(position if rows is None else int(rows[position]), True)
+            row = self._first_that_passes(task, found, rows, ranked)
+            if row is not None:
+                return Choice(row, True)
         able = self.able(task, rows)
         if exclude is not None:
             able &= ~exclude
@@ -287,6 +291,25 @@ class NodeQuestions:
         for group, has_room in ((candidates[idle], True), (candidates[~idle], False)):
             if len(group):
                 return Choice(self.pick(task, group), has_room)
+        return None
+
+    def _first_that_passes(
+        self, task: Task, found: _Class, rows: Rows, ranked: np.ndarray
+    ) -> int | None:
+        """The best by rank of which no filter complains; None: not found within patience.
+
+        Mostly the best one passes, so the others are not asked.
+        """
+        for attempt in range(_PATIENCE if len(ranked) else 0):
+            position = int(ranked.argmax())
+            if ranked[position] == -np.inf:
+                return None
+            row = position if rows is None else int(rows[position])
+            if self._objection(task, found, row) is None:
+                return row
+            if not attempt:
+                ranked = ranked.copy()
+            ranked[position] = -np.inf
         return None
 
     def pick(self, task: Task, rows: np.ndarray) -> int:
@@ -329,9 +352,12 @@ class _Class(NamedTuple):
     live_filters: list[Filter]
     live_scorers: list[Scorer]
 
-    @property
-    def simple(self) -> bool:
-        return not self.live_filters and not self.live_scorers
+    by_rank: bool
+    """Whether the first by rank of which no filter complains is the best of all.
+
+    That is so unless scores depend on which nodes pass, or a filter's answer on which nodes it
+    is asked about. A filter that is recorded is asked about all of them, for the record.
+    """
 
     @property
     def remembered_filters(self) -> bool:
