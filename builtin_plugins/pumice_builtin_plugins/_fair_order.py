@@ -25,6 +25,7 @@ class JobAmounts:
         self._amounts = amounts
         self._chunks = Chunks(session.ask)
         self._evictions = session.decisions.evictions
+        self._remembers = session.uses("amounts")
         self._changes: dict[str, int] = {}
         self._asked: dict[str, tuple[Job, int, int, Amount]] = {}
         self._held: dict[str, tuple[Job, int, Amount]] = {}
@@ -39,7 +40,7 @@ class JobAmounts:
             return NOTHING
         # A task evicted on trial may be placed again, one evicted for good may not.
         changes, evictions = self._changes.get(job.uid, 0), len(self._evictions)
-        known = self._asked.get(job.uid)
+        known = self._asked.get(job.uid) if self._remembers else None
         if known is not None and known[0] is job and known[1] == changes and known[2] == evictions:
             return known[3]
         amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
@@ -49,7 +50,7 @@ class JobAmounts:
     def held(self, job: Job) -> Amount:
         """What the tasks that have their place hold."""
         now = self._changes.get(job.uid, 0)
-        known = self._held.get(job.uid)
+        known = self._held.get(job.uid) if self._remembers else None
         if known is not None and known[0] is job and known[1] == now:
             return known[2]
         amount = add_up(
@@ -59,27 +60,6 @@ class JobAmounts:
         )
         self._held[job.uid] = (job, now, amount)
         return amount
-
-
-def compare(
-    left: FairQueue,
-    right: FairQueue,
-    left_job: Amount,
-    right_job: Amount,
-    left_victims: Amount = NOTHING,
-    right_victims: Amount = NOTHING,
-) -> int:
-    """Negative: the left queue goes first. The first rule that tells them apart decides."""
-    l_rank, r_rank = _rank(left, left_job, left_victims), _rank(right, right_job, right_victims)
-    if l_rank != r_rank:
-        return -1 if l_rank < r_rank else 1
-    l_room, r_room = left.allocatable, right.allocatable
-    if l_room != r_room:
-        if within(l_room, r_room):
-            return -1
-        if within(r_room, l_room):
-            return 1
-    return -1 if left.created < right.created else 1
 
 
 Rank = tuple[bool, bool, int, bool, float, float]
@@ -95,27 +75,55 @@ class _Side(NamedTuple):
     rank: Rank
 
 
-def _rank(queue: FairQueue, job: Amount, victims: Amount) -> Rank:
-    """Remembered until the queue holds something else, or gives or loses another job."""
-    side = queue.side
-    if (
-        isinstance(side, _Side)
-        and side.changes == queue.changes
-        and side.job == job
-        and side.victims == victims
-    ):
-        return side.rank
-    with_job = plus(queue.allocated, job)
-    rank = (
-        is_over_utilised(queue),
-        not within(with_job, queue.terms.deserved),
-        -queue.priority,
-        _has_no_share(queue, with_job),
-        dominant_share(queue, _minus(with_job, victims)),
-        dominant_share(queue, queue.allocated),
-    )
-    queue.side = _Side(queue.changes, job, victims, rank)
-    return rank
+class QueueOrder:
+    """Compares queues; ranks are remembered until a queue holds, gives or loses something else."""
+
+    def __init__(self, *, remembers: bool = True) -> None:
+        self._remembers = remembers
+        self._known: dict[FairQueue, _Side] = {}
+
+    def compare(
+        self,
+        left: FairQueue,
+        right: FairQueue,
+        left_job: Amount,
+        right_job: Amount,
+        left_victims: Amount = NOTHING,
+        right_victims: Amount = NOTHING,
+    ) -> int:
+        """Negative: the left queue goes first. The first rule that tells them apart decides."""
+        l_rank = self._rank(left, left_job, left_victims)
+        r_rank = self._rank(right, right_job, right_victims)
+        if l_rank != r_rank:
+            return -1 if l_rank < r_rank else 1
+        l_room, r_room = left.allocatable, right.allocatable
+        if l_room != r_room:
+            if within(l_room, r_room):
+                return -1
+            if within(r_room, l_room):
+                return 1
+        return -1 if left.created < right.created else 1
+
+    def _rank(self, queue: FairQueue, job: Amount, victims: Amount) -> Rank:
+        side = self._known.get(queue) if self._remembers else None
+        if (
+            side is not None
+            and side.changes == queue.changes
+            and side.job == job
+            and side.victims == victims
+        ):
+            return side.rank
+        with_job = plus(queue.allocated, job)
+        rank = (
+            is_over_utilised(queue),
+            not within(with_job, queue.terms.deserved),
+            -queue.priority,
+            _has_no_share(queue, with_job),
+            dominant_share(queue, _minus(with_job, victims)),
+            dominant_share(queue, queue.allocated),
+        )
+        self._known[queue] = _Side(queue.changes, job, victims, rank)
+        return rank
 
 
 def is_over_utilised(queue: FairQueue) -> bool:

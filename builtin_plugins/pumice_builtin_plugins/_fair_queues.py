@@ -94,7 +94,6 @@ class FairQueue:
         "priority",
         "queue",
         "request",
-        "side",
         "terms",
         "usage",
     )
@@ -126,8 +125,6 @@ class FairQueue:
         """As allocatable, with the whole cluster for what is unlimited."""
         self.changes = 0
         """Grows whenever what the queue holds changes."""
-        self.side: object = None
-        """What an order last worked out of it."""
 
     @property
     def name(self) -> str:

@@ -358,7 +358,7 @@ def test_a_span_score_is_remembered_while_its_span_stays():
     place(session, "j-t-1", 3)
     assert questions.scores(task(session, "j-t-3")).tolist() == [0, 0, 0, 1, 0, 0]
     place(session, "j-t-2", 4)
-    session.questions._verify = False
+    session.questions._classes._verify = False
     asked = plugin.vectors
     assert questions.scores(task(session, "j-t-3")).tolist() == [0, 0, 0, 1, 0.5, 0]
     assert plugin.vectors == asked, "one row changed within the span"

@@ -43,6 +43,7 @@ class ClassAnswers:
         "ranked",
         "reasons",
         "request",
+        "scalar",
         "scorers",
         "scores",
         "short",
@@ -59,8 +60,12 @@ class ClassAnswers:
         nodes: NodeTable,
         filters: Sequence[tuple[Filter, Scope]],
         scorers: Sequence[tuple[Scorer, Scope]],
+        *,
+        scalar: bool = True,
     ) -> None:
+        """``scalar``: a few changed rows are brought up to date one by one."""
         self.nodes = nodes
+        self.scalar = scalar
         self.filters = _fixed_filters(task, nodes, filters)
         self.scorers = _fixed_scorers(task, nodes, scorers)
         self.spanning = [voice for voice, scope in scorers if scope == "span"]
@@ -92,7 +97,7 @@ class ClassAnswers:
             return
         rows = None if self.version < 0 else nodes.changed_since(self.version)
         spans_hold = not self.spanning or self._spans_hold(task)
-        if rows is not None and len(rows) <= _FEW:
+        if rows is not None and len(rows) <= _FEW and self.scalar:
             for row in rows:
                 self._renew_row(task, row)
         elif rows is not None and len(rows) < len(nodes) // 2:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pumice.combine import SKIP, fail
-from pumice.errors import InvariantError
 from pumice.fit import FitErrors
 from pumice.model.task import Task
-from pumice.plugin import Plugin
-from pumice.session.answers import ClassAnswers, merge
-from pumice.session.voices import Filter, Scorer, gather_filters, gather_scorers
+from pumice.session.answers import merge
+from pumice.session.classes import TaskClass, TaskClasses
+from pumice.session.voices import gather_filters, gather_scorers
 from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 _SKIPPED = "pumice.skipped"
 _NOBODY: tuple[str, ...] = ()
-_PATIENCE = 4
+PATIENCE = 4
 """So many nodes are asked one by one before the rest is asked at once."""
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
@@ -40,24 +38,16 @@ class NodeQuestions:
     def __init__(self, session: Session, *, verify: bool = False) -> None:
         self._session = session
         self._nodes = session.nodes
-        self._filters = gather_filters(session.ask, session.ledger)
-        self._scorers = gather_scorers(session.ask, session.ledger)
+        filters = gather_filters(session.ask, session.ledger)
+        scorers = gather_scorers(session.ask, session.ledger)
         preparing = [seat for tier in session.ask.voters["pre_predicate"] for seat in tier]
         self._pre = [impl for impl, _ in preparing]
         self._plain_choice = not any(
             session.ask.has(point) for point in ("best_node", "node_map", "node_reduce")
         )
-        self._verify = verify
-        self._classes: dict[Hashable, int] = {}
-        self._memo: dict[tuple[int, tuple[str, ...]], _Class] = {}
-        asked = {voice.plugin: voice.impl for voice in (*self._filters, *self._scorers)}
-        asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
-        self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
-        self._keyed = {
-            plugin: impl
-            for plugin, impl in asked.items()
-            if type(plugin).class_key is not Plugin.class_key
-        }
+        self._classes = TaskClasses(session, preparing, filters, scorers, verify=verify)
+        self._patience = PATIENCE if session.uses("patience") and session.uses("answers") else 0
+        self._shares_reasons = session.uses("reasons")
         self._insufficient = [
             REASONS.id(FitError.of(f"Insufficient {name}"))
             for name in session.nodes.dimensions.names
@@ -84,71 +74,10 @@ class NodeQuestions:
 
     def class_id(self, task: Task) -> int:
         """The number of the class of tasks that ask the same."""
-        if task.class_id < 0:
-            try:
-                keys = [plugin.class_key(task) for plugin in self._keyed]
-            except Exception:
-                self._find_faulty_key(task)
-                raise
-            key = (
-                task.vector.tobytes(),
-                task.gpu,
-                task.best_effort,
-                task.compared,
-                task.constraints,
-                *[_hashable(getattr(task, name)) for name in self._reads],
-                *keys,
-            )
-            task.class_id = self._classes.setdefault(key, len(self._classes))
-        return task.class_id
+        return self._classes.number(task) if task.class_id < 0 else task.class_id
 
-    def _find_faulty_key(self, task: Task) -> None:
-        for plugin, impl in self._keyed.items():
-            try:
-                plugin.class_key(task)
-            except Exception as exc:
-                fail("class_key", impl, exc)
-
-    def _class(self, task: Task) -> _Class:
-        key = (self.class_id(task), task.state.get(_SKIPPED, _NOBODY))
-        found = self._memo.get(key)
-        if found is None:
-            found = self._memo[key] = self._new_class(task, key[1])
-        else:
-            found.answers.renew(task)
-        if self._verify:
-            self._compare(task, found, key[1])
-        return found
-
-    def _new_class(self, task: Task, skipped: tuple[str, ...]) -> _Class:
-        filters = [(v, v.reach(task)) for v in self._filters if v.name not in skipped]
-        scorers = [(v, v.reach(task)) for v in self._scorers]
-        # Filters are combined in policy order, so that only those before the first one that
-        # must be asked every time can be remembered together.
-        scopes = [scope for _, scope in filters]
-        first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
-        answers = ClassAnswers(task, self._nodes, filters[:first_live], scorers)
-        live_filters = [voice for voice, _ in filters[first_live:]]
-        live_scorers = [voice for voice, scope in scorers if scope == "cluster"]
-        by_rank = not live_scorers and not answers.spanning
-        by_rank = by_rank and all(v.scalar is not None and v.ledger is None for v in live_filters)
-        return _Class(answers, live_filters, live_scorers, by_rank)
-
-    def _compare(self, task: Task, found: _Class, skipped: tuple[str, ...]) -> None:
-        fresh = self._new_class(task, skipped).answers
-        kept = found.answers
-        for name in (
-            "short", "idle_fits", "codes", "reasons", "scores", "totals", "ranked", "open", "later",
-        ):  # fmt: skip
-            old, new = getattr(kept, name), getattr(fresh, name)
-            if not np.array_equal(old, new, equal_nan=True):
-                row = int(np.flatnonzero(old != new)[0])
-                raise InvariantError(
-                    f"remembered {name} of task {task.key} on node {self._nodes.names[row]} is "
-                    f"{old[row]}, asked again it is {new[row]}",
-                    hint="a plugin's scope reaches further than it declares, or its scalar and "
-                    "vector forms disagree",
-                )
+    def _class(self, task: Task) -> TaskClass:
+        return self._classes.of(task, task.state.get(_SKIPPED, _NOBODY))
 
     # -- asking
 
@@ -171,7 +100,7 @@ class NodeQuestions:
             return REASONS[int(found.answers.reasons[row])]
         return self._objection(task, found, row)
 
-    def _objection(self, task: Task, found: _Class, row: int) -> FitError | None:
+    def _objection(self, task: Task, found: TaskClass, row: int) -> FitError | None:
         """What those say of one node who must be asked every time."""
         for voice in found.live_filters:
             error = voice.one(task, self._nodes, row)
@@ -202,7 +131,7 @@ class NodeQuestions:
         total = answers.totals.copy() if rows is None else answers.scores[rows]
         return self._add_asked(task, found, rows, total)
 
-    def _add_asked(self, task: Task, found: _Class, rows: Rows, total: np.ndarray) -> np.ndarray:
+    def _add_asked(self, task: Task, found: TaskClass, rows: Rows, total: np.ndarray) -> np.ndarray:
         """Add what is not remembered of these nodes."""
         voices = found.live_scorers
         if rows is not None and found.answers.spanning:
@@ -278,7 +207,7 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
-        if found.by_rank and self._plain_choice and exclude is None:
+        if found.by_rank and self._plain_choice and exclude is None and self._patience:
             ranked = answers.ranked if rows is None else answers.ranked[rows]
             row = self._first_that_passes(task, found, rows, ranked)
             if row is not None:
@@ -294,13 +223,13 @@ class NodeQuestions:
         return None
 
     def _first_that_passes(
-        self, task: Task, found: _Class, rows: Rows, ranked: np.ndarray
+        self, task: Task, found: TaskClass, rows: Rows, ranked: np.ndarray
     ) -> int | None:
         """The best by rank of which no filter complains; None: not found within patience.
 
         Mostly the best one passes, so the others are not asked.
         """
-        for attempt in range(_PATIENCE if len(ranked) else 0):
+        for attempt in range(self._patience if len(ranked) else 0):
             position = int(ranked.argmax())
             if ranked[position] == -np.inf:
                 return None
@@ -332,7 +261,7 @@ class NodeQuestions:
         """Why none of these nodes can take the task: room first, then the filters."""
         found = self._class(task)
         answers = found.answers
-        shared = rows is None and found.remembered_filters
+        shared = rows is None and not found.live_filters and self._shares_reasons
         if shared and answers.snapshot is not None and answers.snapshot[0] == answers.version:
             return FitErrors(answers.snapshot[1], None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)
@@ -343,29 +272,3 @@ class NodeQuestions:
         if shared:
             answers.snapshot = (answers.version, verdicts)
         return FitErrors(verdicts, rows, hyper_node=hyper_node)
-
-
-class _Class(NamedTuple):
-    """What is known of one class of tasks, and who must be asked every time."""
-
-    answers: ClassAnswers
-    live_filters: list[Filter]
-    live_scorers: list[Scorer]
-
-    by_rank: bool
-    """Whether the first by rank of which no filter complains is the best of all.
-
-    That is so unless scores depend on which nodes pass, or a filter's answer on which nodes it
-    is asked about. A filter that is recorded is asked about all of them, for the record.
-    """
-
-    @property
-    def remembered_filters(self) -> bool:
-        return not self.live_filters
-
-
-def _hashable(value: Any) -> Hashable:
-    if isinstance(value, Mapping):
-        return tuple(sorted(value.items()))
-    uid: Hashable = getattr(value, "uid", value)
-    return uid

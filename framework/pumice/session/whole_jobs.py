@@ -16,6 +16,7 @@ from pumice.model.task import Task
 from pumice.model.topology import ROOT
 from pumice.session.chunks import Chunks
 from pumice.session.hyper_sets import hyper_nodes_for, rows_within
+from pumice.session.questions import PATIENCE
 from pumice.session.room import has_room, ranked_devices
 from pumice.session.statement import Statement
 from pumice.verdicts import FitError
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _NO_SHARE = FitError.of("Insufficient room on shared GPUs")
-
-
-_PATIENCE = 4
-"""So many nodes are asked one by one before the rest is asked at once."""
 
 
 class WholeJobs:
@@ -41,6 +38,7 @@ class WholeJobs:
         self._session = session
         self._chunks = Chunks(session.ask)
         self._prepares_order = session.ask.has("node_pre_order")
+        self._patience = PATIENCE if session.uses("patience") else 0
 
     @property
     def chunks(self) -> Chunks:
@@ -218,7 +216,7 @@ class WholeJobs:
         if not len(every):
             return False
         # Mostly the best one passes, so the others are not asked.
-        for attempt in range(_PATIENCE):
+        for attempt in range(self._patience):
             position = int(ranked.argmax())
             if ranked[position] == -np.inf:
                 return False
