@@ -83,6 +83,7 @@ class FairQueue:
         "allocatable",
         "allocated",
         "bounds",
+        "changes",
         "children",
         "created",
         "fair_share",
@@ -122,6 +123,8 @@ class FairQueue:
         self.allocatable: Bound = NOTHING
         self.bounds: Amount = NOTHING
         """As allocatable, with the whole cluster for what is unlimited."""
+        self.changes = 0
+        """Grows whenever what the queue holds changes."""
 
     @property
     def name(self) -> str:
@@ -146,6 +149,7 @@ class FairQueue:
         if sign < 0:
             cpu, memory, gpus = -cpu, -memory, -gpus
         for queue in self.path:
+            queue.changes += 1
             held = queue.allocated
             held[0] += cpu
             held[1] += memory

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pumice.model.facts import Pod
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice_builtin_plugins._amounts import assumed_request
@@ -57,15 +58,18 @@ class Fullness:
                 self.add(self.load(entry.task), row, 1)
 
     def load(self, task: Task) -> Load:
-        pod = task.pod
+        amounts = task.vector.tolist()
+        gpu = amounts[self._gpu] if self._gpu >= 0 else 0
+        return Load(*self.assumed(task.pod), amounts[0], amounts[1], gpu)
+
+    def assumed(self, pod: Pod) -> tuple[int, int]:
+        """CPU and memory that the pod counts, with something for containers that name nothing."""
         # Pods of one kind share their containers and request: facts are read once.
         key = (id(pod.containers), id(pod.init_containers), id(pod.request))
         assumed = self._loads.get(key)
         if assumed is None:
             assumed = self._loads[key] = assumed_request(pod)
-        amounts = task.vector.tolist()
-        gpu = amounts[self._gpu] if self._gpu >= 0 else 0
-        return Load(*assumed, amounts[0], amounts[1], gpu)
+        return assumed
 
     def add(self, load: Load, row: int, sign: int) -> None:
         """Count a task's load on a node, or no longer."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from pumice.model.gpus import gpu_memory
@@ -39,7 +37,7 @@ OTHER_WORK = _reason("node(s) have no label of a worker for this kind of pod")
 
 
 class NodeKinds:
-    """The first objection of every node to a task, remembered for tasks that ask the same."""
+    """The first objection of every node to a task."""
 
     def __init__(
         self, table: NodeTable, fixed: FixedFilters, workers: tuple[str, str] | None
@@ -56,11 +54,6 @@ class NodeKinds:
             [any(is_legacy_mig(entry.task) for entry in held.values()) for held in table.held],
             bool,
         )
-
-    def key(self, task: Task) -> Hashable:
-        """As much of a task as the answer depends on beside its constraints."""
-        gpu = task.gpu
-        return gpu.kind, gpu.claimed > 0, wants_gpus(task, self._table), is_legacy_mig(task)
 
     def objections(self, task: Task) -> np.ndarray:
         """By row: the reason, 0 for none."""

@@ -25,7 +25,7 @@ Asked = tuple[tuple[int, int], ...]
 class Columns:
     """Positions of resources in a queue's lists: the cluster's, then those only queues name."""
 
-    __slots__ = ("_asked", "names", "pods", "position")
+    __slots__ = ("_asked", "names", "pods", "position", "remembers")
 
     def __init__(self, session: Session) -> None:
         known = session.nodes.dimensions.names
@@ -40,6 +40,8 @@ class Columns:
         self.position = {name: i for i, name in enumerate(self.names)}
         self.pods = self.position[PODS]
         self._asked: dict[int, Asked] = {}
+        self.remembers = session.uses("shares")
+        """Whether what follows from a queue's books is remembered until they change."""
 
     def amounts(self, resource: Resource, missing: float = 0) -> list[float]:
         """A resource as a list; ``missing`` stands for the scalars that it does not name."""
@@ -78,6 +80,7 @@ class QueueShare:
     """One queue's books. Lists are ordered as :class:`Columns` tells."""
 
     __slots__ = (
+        "_counted",
         "_deserved",
         "_held",
         "_share",
@@ -110,6 +113,7 @@ class QueueShare:
         self.ceiling: list[float] = [0.0] * len(columns.names)
         """The bound that a task is compared with; :meth:`Columns.amounts` makes it."""
         self._deserved = Resource()
+        self._counted: list[tuple[int, float]] = []
         self._held: Resource | None = None
         self._share: float | None = None
 
@@ -120,12 +124,14 @@ class QueueShare:
 
     @deserved.setter
     def deserved(self, deserved: Resource) -> None:
+        position = self.columns.position
         self._deserved, self._share = deserved, None
+        self._counted = [(position[n], amount) for n, amount in deserved.items() if amount >= MIN]
 
     @property
     def held(self) -> Resource:
         """``allocated`` as a resource; not to be changed."""
-        if self._held is None:
+        if self._held is None or not self.columns.remembers:
             self._held = self.columns.resource(self.allocated)
         return self._held
 
@@ -145,15 +151,10 @@ class QueueShare:
     @property
     def share(self) -> float:
         """The largest part that is held of a resource that is deserved; 0 where nothing is."""
-        if self._share is None:
-            held, position = self.allocated, self.columns.position
+        if self._share is None or not self.columns.remembers:
+            held = self.allocated
             self._share = max(
-                (
-                    part_of(held[position[name]], amount)
-                    for name, amount in self._deserved.items()
-                    if amount >= MIN
-                ),
-                default=0.0,
+                [part_of(held[i], amount) for i, amount in self._counted], default=0.0
             )
         return self._share
 

@@ -23,7 +23,7 @@ from pumice_builtin_plugins._fair_amounts import (
 )
 from pumice_builtin_plugins._fair_capacity import over_quota, refusal
 from pumice_builtin_plugins._fair_division import share_out
-from pumice_builtin_plugins._fair_order import JobAmounts, compare
+from pumice_builtin_plugins._fair_order import JobAmounts, QueueOrder
 from pumice_builtin_plugins._fair_queues import count_jobs, exact, grow_tree, roots
 from pumice_builtin_plugins._fair_reclaim import (
     Judge,
@@ -105,6 +105,7 @@ class FairShare(Plugin):
         session = self.session
         self._amounts = Amounts(session)
         self._jobs = JobAmounts(session, self._amounts)
+        self._order = QueueOrder(remembers=session.uses("shares"))
         self._total = self._amounts.cluster_total(session)
         self._history = self._find_history()
         usage = find_usage(
@@ -168,7 +169,7 @@ class FairShare(Plugin):
         if l_queue is None or r_queue is None:
             return 1 if l_queue is None else -1
         jobs = self._jobs
-        return compare(
+        return self._order.compare(
             l_queue,
             r_queue,
             jobs.next_request(left_job),

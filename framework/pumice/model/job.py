@@ -293,7 +293,10 @@ class Job(Members):
 
     @property
     def has_hard_topology(self) -> bool:
-        return any(is_hard(t) for t in self._topologies())
+        for sub_job in self.sub_jobs.values():
+            if sub_job.network_topology is not None and is_hard(sub_job.network_topology):
+                return True
+        return self.network_topology is not None and is_hard(self.network_topology)
 
     def _topologies(self) -> Iterable[NetworkTopology | None]:
         yield self.network_topology

@@ -34,8 +34,9 @@ class _Branch:
         self.popped: list[Job] = []
         self.dirty = False
 
-    def __len__(self) -> int:
-        return len(self.children or ()) + len(self.jobs or ())
+    def __bool__(self) -> bool:
+        below = self.jobs if self.children is None else self.children
+        return below is not None and len(below) > 0
 
 
 class QueueTree:
@@ -135,7 +136,7 @@ class QueueTree:
         job = leaf.jobs.pop()
         if self._victims:
             leaf.popped.append(job)
-        while path and not len(path[-1]):
+        while path and not path[-1]:
             empty = path.pop()
             above = path[-1].children if path else self._root
             assert above is not None
@@ -171,23 +172,21 @@ class QueueTree:
         return not before if self._victims else before
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:
-        if not len(left):
+        if not left:
             return not self._victims
-        if not len(right):
+        if not right:
             return self._victims
         l_leaf, r_leaf = self._best_leaf(left), self._best_leaf(right)
-        before = self._session.order.fair_queue_before(
-            left.queue,
-            right.queue,
-            None if self._victims else _top_job(l_leaf),
-            None if self._victims else _top_job(r_leaf),
-            self._victims_of(l_leaf),
-            self._victims_of(r_leaf),
-        )
-        return not before if self._victims else before
+        before = self._session.order.fair_queue_before
+        if self._victims:
+            l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
+            return not before(left.queue, right.queue, None, None, l_lost, r_lost)
+        l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
+        return before(left.queue, right.queue, l_job, r_job, (), ())
 
-    def _victims_of(self, leaf: _Branch) -> list[Job]:
-        return [*leaf.popped, _top_job(leaf)] if self._victims else []
+    @staticmethod
+    def _victims_of(leaf: _Branch) -> list[Job]:
+        return [*leaf.popped, _top_job(leaf)]
 
     @staticmethod
     def _best_leaf(branch: _Branch) -> _Branch:

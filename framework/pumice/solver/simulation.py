@@ -26,6 +26,7 @@ class Simulation:
     def __init__(self, session: Session, placer: WholeJobs) -> None:
         self._session = session
         self._placer = placer
+        self._ranks = session.order.has_job_keys and session.uses("ranked")
 
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
@@ -52,7 +53,7 @@ class Simulation:
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
         left[claimant.uid] = claimant
         # Others that wait decide which queue comes next, but nothing within a queue.
-        by_rank = session.order.has_job_keys
+        by_rank = self._ranks
         key = session.order.job_key
         rank: dict[str, Any] = {uid: key(job) for uid, job in left.items()} if by_rank else {}
         tree: QueueTree | None = None
@@ -70,7 +71,7 @@ class Simulation:
     def _order(self, claimant: Job, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
         """All jobs that wait, the victims and the claimant, in the order of the queues."""
         session = self._session
-        if not session.order.has_job_keys:
+        if not self._ranks:
             others = [
                 job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)
             ]
