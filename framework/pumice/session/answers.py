@@ -28,8 +28,9 @@ class ClassAnswers:
 
     ``scores`` is the sum of the remembered scorers that look at the row alone, ``totals`` also of
     those that look at the span of all nodes. The rest is minus infinity where a task cannot be
-    placed: ``ranked`` is ``totals`` where it can right now, ``open`` and ``later`` are ``scores``
-    and ``totals`` where it can once promises are kept.
+    placed: ``ranked`` is ``scores`` where it can right now, ``open`` and ``later`` are ``scores``
+    and ``totals`` where it can once promises are kept. ``totals`` and ``later`` are renewed by
+    :meth:`renew_totals` only: who asks about some nodes compares those among themselves.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class ClassAnswers:
         "scores",
         "short",
         "snapshot",
+        "spanned",
         "spanning",
         "spans",
         "totals",
@@ -87,16 +89,17 @@ class ClassAnswers:
             self.totals, self.later = np.zeros(count, np.float64), np.full(count, _OUT)
         self.snapshot: tuple[int, NodeVerdicts] | None = None
         self.version = -1
+        self.spanned = -1
+        """The version of ``totals`` and ``later``."""
         self.renew(task)
 
     def renew(self, task: Task) -> None:
-        """Bring everything up to date with the node table."""
+        """Bring everything but the totals up to date with the node table."""
         nodes = self.nodes
         version = nodes.version
         if self.version == version:
             return
         rows = None if self.version < 0 else nodes.changed_since(self.version)
-        spans_hold = not self.spanning or self._spans_hold(task)
         if rows is not None and len(rows) <= _FEW and self.scalar:
             for row in rows:
                 self._renew_row(task, row)
@@ -104,9 +107,30 @@ class ClassAnswers:
             self._renew_rows(task, np.array(rows))
         else:
             self._renew_rows(task, None)
-        if not spans_hold:
-            self._rank(task, None)
         self.version = version
+
+    def renew_totals(self, task: Task) -> None:
+        """Bring ``totals`` and ``later`` up to date with the rest."""
+        if not self.spanning or self.spanned == self.version:
+            return
+        rows = None if self.spanned < 0 else self.nodes.changed_since(self.spanned)
+        self.spanned = self.version
+        spans_hold = self._spans_hold(task)
+        if spans_hold and rows is not None and len(rows) <= _FEW and self.scalar:
+            for row in rows:
+                score = self.scores.item(row)
+                for scorer in self.spanning:
+                    score += scorer.one(task, self.nodes, row)
+                self.totals[row] = score
+                self.later[row] = _OUT if self.open.item(row) == _OUT or isnan(score) else score
+            return
+        total = self.scores.copy()
+        for scorer in self.spanning:
+            scores = scorer.many(task, self.nodes, None)
+            if scores is not None:
+                total += scores
+        self.totals[:] = total
+        self.later[:] = np.where((self.open == _OUT) | np.isnan(total), _OUT, total)
 
     def _spans_hold(self, task: Task) -> bool:
         """Whether all nodes compare with what they compared with before."""
@@ -148,16 +172,9 @@ class ClassAnswers:
             else:
                 score += scorer.item(row)
         self.scores[row] = score
-        passes = not (code or short)
-        total = score
-        if self.spanning:
-            self.open[row] = score if passes and not isnan(score) else _OUT
-            for scorer in self.spanning:
-                total += scorer.one(task, nodes, row)
-            self.totals[row] = total
-        passes = passes and not isnan(total)
-        self.later[row] = total if passes else _OUT
-        self.ranked[row] = total if passes and idle_fits else _OUT
+        passes = not (code or short or isnan(score))
+        self.open[row] = score if passes else _OUT
+        self.ranked[row] = score if passes and idle_fits else _OUT
 
     def _renew_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes
@@ -188,24 +205,8 @@ class ClassAnswers:
             else:
                 total += scorer[where]
         self.scores[where] = total
-        self._rank(task, rows)
-
-    def _rank(self, task: Task, rows: np.ndarray | None) -> None:
-        """Bring what follows from room, verdicts and scores up to date."""
-        where = slice(None) if rows is None else rows
-        passes = (self.codes[where] == 0) & (self.short[where] == 0)
-        total = self.scores[where]
-        if self.spanning:
-            self.open[where] = np.where(passes & ~np.isnan(total), total, _OUT)
-            total = total.copy()
-            for scorer in self.spanning:
-                # A part of the nodes would be compared among themselves.
-                scores = scorer.many(task, self.nodes, None)
-                if scores is not None:
-                    total += scores[where]
-            self.totals[where] = total
-        passes &= ~np.isnan(total)
-        self.later[where] = np.where(passes, total, _OUT)
+        passes = (combined.codes == 0) & (self.short[where] == 0) & ~np.isnan(total)
+        self.open[where] = np.where(passes, total, _OUT)
         self.ranked[where] = np.where(passes & self.idle_fits[where], total, _OUT)
 
 

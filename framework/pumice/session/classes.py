@@ -138,6 +138,8 @@ class TaskClasses:
 
     def _compare(self, task: Task, found: TaskClass, skipped: tuple[str, ...]) -> None:
         fresh = self._make(task, skipped).answers
+        for answers in (found.answers, fresh):
+            answers.renew_totals(task)
         for name in _COMPARED:
             old, new = getattr(found.answers, name), getattr(fresh, name)
             if not np.array_equal(old, new, equal_nan=True):

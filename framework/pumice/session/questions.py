@@ -128,6 +128,8 @@ class NodeQuestions:
         """The total score of each of these nodes; normalised scores see exactly these nodes."""
         found = self._class(task)
         answers = found.answers
+        if rows is None:
+            answers.renew_totals(task)
         total = answers.totals.copy() if rows is None else answers.scores[rows]
         return self._add_asked(task, found, rows, total)
 
@@ -151,6 +153,8 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
+        if rows is None:
+            answers.renew_totals(task)
         if rows is None and self._plain_choice and not found.live_scorers:
             return answers.later
         able = answers.later.copy() if rows is None else answers.open[rows]
