@@ -153,6 +153,8 @@ class Steps:
         begun = False
         for node in nodes:
             groups = [] if latest is None else scenario.groups_on(node)
+            if not self._are_here(groups):
+                break
             going = dict.fromkeys(task for group in groups for task in group.tasks)
             fresh = [task for task in going if task.uid not in scenario.recorded_uids]
             leaving = [*recorded, *fresh]
@@ -185,6 +187,11 @@ class Steps:
         else:
             self.refused += 1
         return False
+
+    def _are_here(self, groups: list[VictimGroup]) -> bool:
+        """Whether all are on nodes of the session: a plan that takes others cannot be proven."""
+        row_of = self._session.nodes.row_of
+        return all(task.node in row_of for group in groups for task in group.tasks)
 
     def _may_fit(self, demand: Demand, leaving: list[Task], all_stay: bool) -> bool:
         return self._haunted or self._slots.suffice(demand, leaving, for_victims=all_stay)
