@@ -78,6 +78,7 @@ class Session:
         self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
         self.order = Order(self.ask, on_error=self.report)
         self.ask.on_session_open()
+        cluster.found.close()
         # After opening, so that a plugin's scope may depend on what it found.
         self.questions = NodeQuestions(self, verify=verify)
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
