@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from pumice import Plugin, hookimpl
+from pumice.model.facts import Node
 from pumice.model.gpu_request import GPU
 from pumice.model.gpus import told_gpu_count
 from pumice.model.nodes import NodeView
@@ -41,10 +43,8 @@ class NodePlacement(Plugin):
         self._gpu_counts = np.zeros(len(nodes))
         if self._gpu is not None:
             self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
-            for row, node in enumerate(nodes.facts):
-                told = told_gpu_count(node)
-                if told is not None:
-                    self._gpu_counts[row] = told
+            told = nodes.fact_column("gpus told", _told_gpus, float, lasting=True)
+            np.copyto(self._gpu_counts, told, where=~np.isnan(told))
 
     def class_key(self, task: Task) -> Hashable:
         """Parts of GPUs are not told by the request's quantities."""
@@ -69,6 +69,11 @@ class NodePlacement(Plugin):
         if resource == _CPU:
             return _part(free, room)
         return _part(free / 1000, nodes.take(self._gpu_counts))
+
+
+def _told_gpus(node: Node) -> float:
+    told = told_gpu_count(node)
+    return math.nan if told is None else told
 
 
 def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from pumice.model import facts
 from pumice.model.cluster import Cluster
 from pumice.model.gpus import GpuShares
 from pumice.model.job import Job, SubJob
-from pumice.model.nodes import Held, NodeTable
+from pumice.model.nodes import NodeTable
 from pumice.model.resources import Resource
 from pumice.model.task import Task
 from pumice.model.topology import HyperNodeTree

@@ -174,6 +174,10 @@ class Life:
         for uid, pod in inventory.pods.items():
             if pod.node_name and pod.node_name not in result.nodes:
                 result.pods.pop(uid, None)  # a node that goes takes its pods along
+        binds = result.others.get("BindRequest", {})
+        for key, bind in list(binds.items()):
+            if bind["spec"]["selectedNode"] not in result.nodes:
+                del binds[key]
         return result
 
     def _pick(self, *values: Any) -> Any:
@@ -194,7 +198,9 @@ class Life:
             case "twin":
                 self.made += 1
                 name = f"{uid.split('+')[0]}+{self.made}"
-                pods[name] = replace(pod, uid=name, name=name, node_name="", phase="Pending")
+                pods[name] = replace(
+                    pod, uid=name, name=name, node_name="", phase="Pending", extra={}
+                )
             case "move":
                 node = self._pick("", *sorted(inventory.nodes))
                 phase = "Running" if node else "Pending"
@@ -203,7 +209,9 @@ class Life:
                 group = self._pick("", "ns/none", *sorted(inventory.groups))
                 pods[uid] = replace(pod, group=group)
             case "prio":
-                pods[uid] = replace(pod, priority=self._pick(1, 5, 50), gates=self._pick((), ("g",)))
+                pods[uid] = replace(
+                    pod, priority=self._pick(1, 5, 50), gates=self._pick((), ("g",))
+                )
             case "ask":
                 pods[uid] = replace(pod, request=amount(self._pick(0, 1, 2), 1, pods=1))
 
@@ -261,7 +269,9 @@ class Life:
 
     def _rare(self, inventory: Inventory) -> None:
         """Changes after which much has to be looked at again, or everything."""
-        match self._pick("node", "empty", "fabric", "class", "queue", "claim", "bind", "rack", "aim"):
+        match self._pick(
+            "node", "empty", "fabric", "class", "queue", "claim", "bind", "rack", "aim"
+        ):
             case "node":
                 self.made += 1
                 name = f"m{self.made}"

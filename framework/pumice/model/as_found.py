@@ -31,8 +31,6 @@ _of_task = attrgetter(
     "gpu",
 )
 _of_job = attrgetter(
-    "group",
-    "phase",
     "queue",
     "priority",
     "min_available",
@@ -107,8 +105,6 @@ def restore_jobs(jobs: Iterable[Job]) -> None:
     """Make jobs again what was noted of them, but for their books, and drop the cycle's notes."""
     for job in jobs:
         (
-            job.group,
-            job.phase,
             job.queue,
             job.priority,
             job.min_available,
@@ -127,6 +123,7 @@ def restore_jobs(jobs: Iterable[Job]) -> None:
             job.allocated_hyper_node,
             job.sub_group_root,
         ) = job.found
+        job.phase = job.group.phase
         if job.fit_errors:
             job.fit_errors = {}
         if job.plugin_errors:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, is_not
 
 from pumice.model.describe import job_priority
 from pumice.model.dimensions import Dimensions
@@ -30,6 +31,8 @@ class Changes:
 
     @classmethod
     def between(cls, old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
+        if list(old) == list(new):
+            return cls(list(compress(new, map(is_not, old.values(), new.values()))), [])
         known = old.get
         changed = [key for key, fact in new.items() if known(key) is not fact]
         kept = len(new) - sum(1 for key in changed if key not in old)

@@ -53,9 +53,10 @@ class Findings:
         ``value`` is asked for a row, with ``width`` given for so many numbers. It may depend on
         the node's facts and on the pods that it holds.
         """
+        rows = range(len(self._table))
         if self._open:
-            return self._of_nodes.ask(name, len(self._table), value, dtype, width)
-        return make_column(len(self._table), value, dtype, width)
+            return self._of_nodes.ask(name, rows, value, dtype, width)
+        return make_column(rows, value, dtype, width)
 
     def of_jobs(
         self, name: Hashable, value: Callable[[Job], Any], *, dtype: Any = np.int64, width: int = 0
@@ -65,13 +66,9 @@ class Findings:
         ``value`` may depend on the job, on its tasks and on the facts of the nodes they are on.
         """
         jobs = list(self._jobs.values())
-
-        def at(position: int) -> Any:
-            return value(jobs[position])
-
         if self._open:
-            return self._of_jobs.ask(name, len(jobs), at, dtype, width)
-        return make_column(len(jobs), at, dtype, width)
+            return self._of_jobs.ask(name, jobs, value, dtype, width)
+        return make_column(jobs, value, dtype, width)
 
     def tasks(self, name: Hashable, wanted: Callable[[Pod], bool]) -> list[Task]:
         """The tasks whose pods are wanted, in the cluster's order."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _S = TaskStatus
 _READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
 _VALID = (*_READY, _S.PIPELINED, _S.PENDING)
+_STATUSES = len(TaskStatus)
 _by_key = attrgetter("key")
 _NOBODY = cast("dict[str, Task]", MappingProxyType({}))
 """Stands for the tasks of a status that no task of a job ever had: most jobs know two."""
@@ -35,7 +36,7 @@ class Members:
         self.uid = uid
         self.min_available = min_available
         self.tasks: dict[str, Task] = {}
-        self.by_status: list[dict[str, Task]] = [_NOBODY] * len(_S)
+        self.by_status: list[dict[str, Task]] = [_NOBODY] * _STATUSES
         """By status: the tasks that have it, by uid. Ask anew after a change."""
         self.pending_best_effort = 0
 
@@ -54,7 +55,7 @@ class Members:
 
     def sort_anew(self) -> None:
         """Sort the tasks by the statuses that they have now."""
-        self.by_status = [_NOBODY] * len(_S)
+        self.by_status = [_NOBODY] * _STATUSES
         self.pending_best_effort = 0
         for task in self.tasks.values():
             self._enter(task, task.status)
@@ -242,14 +243,16 @@ class Job(Members):
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""
+        uid, status, vector = task.uid, task.status, task.vector
         task.job, task.sub_job = self, sub_job
-        for members in (self, sub_job):
-            members.tasks[task.uid] = task
-            members._enter(task, task.status)
-        sub_job.priority = max(sub_job.priority, task.priority)
-        self.total_request += task.vector
-        if IS_ALLOCATED[task.status]:
-            self.allocated += task.vector
+        self.tasks[uid] = sub_job.tasks[uid] = task
+        self._enter(task, status)
+        sub_job._enter(task, status)
+        if task.priority > sub_job.priority:
+            sub_job.priority = task.priority
+        self.total_request += vector
+        if IS_ALLOCATED[status]:
+            self.allocated += vector
 
     def subset(self, tasks: Iterable[Task], minimums: Mapping[str, int] | None = None) -> Job:
         """A job of only these tasks, as they are now, for a trial.

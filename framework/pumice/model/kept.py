@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pumice.errors import InvariantError
+
+_T = TypeVar("_T")
 
 
 class _Kept:
@@ -36,18 +38,23 @@ class KeptColumns:
         """Make every column anew all the same, and raise if it is not what was kept."""
 
     def ask(
-        self, key: Hashable, count: int, value: Callable[[int], Any], dtype: Any, width: int = 0
+        self,
+        key: Hashable,
+        objects: Sequence[_T],
+        value: Callable[[_T], Any],
+        dtype: Any,
+        width: int = 0,
     ) -> np.ndarray:
-        """The column of this name, ``count`` long; ``width`` values in a row, 0: no rows."""
+        """The column of this name; ``width`` numbers for each object, 0: one, not in a row."""
         kept = self._kept.get(key)
         if kept is None:
-            kept = self._kept[key] = _Kept(make_column(count, value, dtype, width))
+            kept = self._kept[key] = _Kept(make_column(objects, value, dtype, width))
         else:
             for position in kept.stale:
-                kept.column[position] = value(position)
+                kept.column[position] = value(objects[position])
             kept.stale.clear()
             if self.verify:
-                _compare(key, kept.column, make_column(count, value, dtype, width))
+                _compare(key, kept.column, make_column(objects, value, dtype, width))
         kept.asked = True
         return kept.shown
 
@@ -73,10 +80,11 @@ class KeptColumns:
             }
 
 
-def make_column(count: int, value: Callable[[int], Any], dtype: Any, width: int = 0) -> np.ndarray:
-    shape = (count, width) if width else (count,)
-    column = np.array([value(position) for position in range(count)], dtype)
-    return column.reshape(shape)
+def make_column(
+    objects: Sequence[_T], value: Callable[[_T], Any], dtype: Any, width: int = 0
+) -> np.ndarray:
+    shape = (len(objects), width) if width else (len(objects),)
+    return np.array([value(one) for one in objects], dtype).reshape(shape)
 
 
 def _compare(key: Hashable, kept: np.ndarray, made: np.ndarray) -> None:

@@ -271,8 +271,7 @@ class NodeTable:
         about again: its key must then mean the same in every session.
         """
         if lasting:
-            facts = self.facts
-            return self.lasting.ask(key, len(facts), lambda row: fact(facts[row]), dtype)
+            return self.lasting.ask(key, self.facts, fact, dtype)
         column = self._fact_columns.get(key)
         if column is None:
             column = np.array([fact(node) for node in self.facts], dtype)

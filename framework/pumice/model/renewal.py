@@ -33,6 +33,7 @@ class KeptCluster:
     """
 
     def __init__(self, cluster: Cluster, scheduler_names: Collection[str]) -> None:
+        cluster.nodes.next_cycle(())
         self.cluster = cluster
         self._facts = KnownFacts(cluster.inventory, scheduler_names)
         self._nodes = FoundNodes(cluster.nodes)
@@ -134,7 +135,7 @@ class KeptCluster:
             job.group, job.phase = group, group.phase
             if job.family == "kai":
                 tell_times(job, describer.now)
-            self._note_job(job)
+                note_job(job)
         return told
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:

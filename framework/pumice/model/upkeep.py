@@ -55,9 +55,7 @@ class ClusterKeeper:
         self._returned = self._kept is not None and self._kept.cluster is cluster
 
     def _check(self, cluster: Cluster, scheduler_names: Collection[str]) -> None:
-        built = build_cluster(
-            cluster.inventory, now=cluster.now, scheduler_names=scheduler_names
-        )
+        built = build_cluster(cluster.inventory, now=cluster.now, scheduler_names=scheduler_names)
         difference = first_difference(cluster, built)
         if difference is not None:
             raise InvariantError(f"the cluster that was kept is out of date: {difference}")
