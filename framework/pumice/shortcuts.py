@@ -93,6 +93,10 @@ SHORTCUTS: dict[str, Shortcut] = {
         "pods that a term of affinity or spread speaks of are counted as they come and go",
         "they are counted on all nodes for every question",
     ),
+    "difference": Shortcut(
+        "a cycle's cluster is made out of that of the cycle before and of what has changed",
+        "it is built from all facts for every cycle",
+    ),
     "collection": Shortcut(
         "nothing looks for garbage in circles while an action runs",
         "Python does so whenever it wants to",

@@ -238,7 +238,7 @@ def test_a_node_with_nothing_has_nothing_idle():
         (lambda s: s.jobs["ns/j"].allocated.__setitem__(0, 9), "allocated is not the sum"),
         (lambda s: setattr(task(s, "j-t-0"), "status", _S.FAILED), "not indexed as Failed"),
         (
-            lambda s: s.jobs["ns/j"].by_status[_S.FAILED].update(s.jobs["ns/j"].tasks),
+            lambda s: s.jobs["ns/j"].by_status.__setitem__(_S.FAILED, s.jobs["ns/j"].tasks),
             "two statuses",
         ),
         (lambda s: setattr(s.jobs["ns/j"], "pending_best_effort", 3), "best-effort"),
