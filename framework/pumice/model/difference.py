@@ -12,7 +12,7 @@ from operator import attrgetter, is_not
 
 from pumice.model.describe import job_priority
 from pumice.model.dimensions import Dimensions
-from pumice.model.facts import Inventory, PodGroup
+from pumice.model.facts import Inventory, Pod, PodGroup
 from pumice.model.gpu_request import GPU
 from pumice.model.kai_nodes import is_kai
 from pumice.model.resources import Resource
@@ -150,7 +150,7 @@ class KnownFacts:
     ) -> bool:
         """Whether neither a resource that nobody knew appears nor the last trace of one goes."""
         pairs = [(self._pods.get(uid), inventory.pods.get(uid)) for uid in pods]
-        amounts = [(old and old.request, new and new.request) for old, new in pairs]
+        amounts = [(_request(old), _request(new)) for old, new in pairs]
         amounts += [
             (self._nodes[name].allocatable, inventory.nodes[name].allocatable) for name in nodes
         ]
@@ -213,6 +213,10 @@ class KnownFacts:
             for uid, group in inventory.groups.items()
             if job_priority(group, before) != job_priority(group, inventory)
         ]
+
+
+def _request(pod: Pod | None) -> Resource | None:
+    return None if pod is None else pod.request
 
 
 def _names(amounts: Resource | None) -> set[str]:
