@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,13 +13,14 @@ from pumice.model.cluster import Cluster
 from pumice.model.gpus import GpuShares
 from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeTable
+from pumice.model.pod_sets import SubGroupSet
 from pumice.model.resources import Resource
 from pumice.model.task import Task
 from pumice.model.topology import HyperNodeTree
 
 _BY_IDENTITY = (
     facts.Pod, facts.Node, facts.PodGroup, facts.Queue, facts.Container, facts.SubGroup,
-    facts.SubGroupPolicy, facts.Inventory, Resource,
+    facts.SubGroupPolicy, Resource,
 )  # fmt: skip
 """Facts are shared: two clusters of the same facts have the very same objects."""
 _NAMED = (Task, Job, SubJob)
@@ -36,25 +35,34 @@ _NOT_COMPARED = {
     },
     GpuShares: {"_fitting"},
     HyperNodeTree: {"_lowest"},
+    SubGroupSet: {"parent"},
 }  # fmt: skip
 """What only remembers, or leads elsewhere."""
-_PLAIN = (str, int, float, bool, type(None), Enum, frozenset, set)
+_PLAIN = (str, int, float, Enum, frozenset, set)
+_WHOLE = (*_PLAIN, *_BY_IDENTITY, *_NAMED, np.ndarray, list, tuple)
+"""What is not looked into."""
 
 
 def first_difference(left: Cluster, right: Cluster) -> str | None:
     """Where two clusters of the same facts differ first, in words; None: nowhere."""
-    found = _parts(left, right, "cluster")
+    return next((found for found in _differences(left, right) if found is not None), None)
+
+
+def _differences(left: Cluster, right: Cluster) -> Iterator[str | None]:
+    # Later comparisons rely on earlier ones: once something differs, nobody asks for more.
+    yield _parts(left, right, "cluster")
     for uid, task in left.tasks.items():
-        found = found or _parts(task, right.tasks[uid], f"task {task.key}")
-        found = found or _belongs(left, task)
+        yield _parts(task, right.tasks[uid], f"task {task.key}")
+        yield _belongs(left, task)
     for uid, job in left.jobs.items():
-        found = found or _parts(job, right.jobs[uid], f"job {uid}")
+        yield _parts(job, right.jobs[uid], f"job {uid}")
         for name, sub_job in job.sub_jobs.items():
-            other = right.jobs[uid].sub_jobs[name]
-            found = found or _parts(sub_job, other, f"job {uid}, sub-job {name}")
+            where = f"job {uid}, sub-job {name}"
+            yield _parts(sub_job, right.jobs[uid].sub_jobs[name], where)
             if sub_job.job is not job:
-                found = found or f"job {uid}, sub-job {name}: it is that of another job"
-    return found or _shares(left.nodes, right.nodes) or _strangers(left)
+                yield f"{where}: it is that of another job"
+    yield _shares(left.nodes, right.nodes)
+    yield _strangers(left)
 
 
 def _parts(left: Any, right: Any, where: str) -> str | None:
@@ -76,34 +84,33 @@ def _attributes(value: Any) -> list[str]:
 def _compare(left: Any, right: Any, where: str) -> str | None:
     if left is right:
         return None
-    told = f"{where} is {_short(left)}, it should be {_short(right)}"
-    if isinstance(left, np.ndarray):
-        same = isinstance(right, np.ndarray) and left.dtype == right.dtype
-        return None if same and np.array_equal(left, right) else told
-    if isinstance(left, Mapping | MappingProxyType) and isinstance(right, Mapping):
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
         if list(left) != list(right):
             return f"{where} has {_short(list(left))}, it should have {_short(list(right))}"
         pairs = ((left[key], right[key], f"{where}[{key!r}]") for key in left)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    if type(left) is not type(right):
-        return told
-    if isinstance(left, list | tuple):
-        if len(left) != len(right):
-            return told
-        both = enumerate(zip(left, right, strict=True))
-        pairs = ((one, other, f"{where}[{n}]") for n, (one, other) in both)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    if isinstance(left, _PLAIN):
-        return None if left == right else told
+        return _first(pairs)
+    if type(left) is type(right):
+        if isinstance(left, list | tuple) and len(left) == len(right):
+            both = enumerate(zip(left, right, strict=True))
+            return _first((one, other, f"{where}[{n}]") for n, (one, other) in both)
+        if _same(left, right):
+            return None
+        if not isinstance(left, _WHOLE):
+            return _parts(left, right, where)
+    return f"{where} is {_short(left)}, it should be {_short(right)}"
+
+
+def _first(pairs: Iterable[tuple[Any, Any, str]]) -> str | None:
+    return next((found for pair in pairs if (found := _compare(*pair)) is not None), None)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two objects of one kind, which are not looked into, stand for the same."""
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and np.array_equal(left, right)
     if isinstance(left, _NAMED):
-        return None if left.uid == right.uid else told
-    if isinstance(left, _BY_IDENTITY):
-        return told
-    if is_dataclass(left):
-        names = [field.name for field in fields(left)]
-        pairs = ((getattr(left, n), getattr(right, n), f"{where}.{n}") for n in names)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    return _parts(left, right, where)
+        return bool(left.uid == right.uid)
+    return isinstance(left, _PLAIN) and left == right
 
 
 def _short(value: Any) -> str:

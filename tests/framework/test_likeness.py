@@ -42,6 +42,7 @@ def another(cluster, uid):
 HARMS = {
     "tasks has": lambda c: turned(c.tasks),
     "jobs has": lambda c: turned(c.jobs),
+    "jobs has ['ns/old']": lambda c: c.jobs.pop("ns/j"),
     "now is": lambda c: setattr(c, "now", 1.0),
     "nodes: idle is": lambda c: c.nodes.idle.__setitem__((0, 0), 7),
     "nodes: max_pods is": lambda c: setattr(c.nodes, "max_pods", c.nodes.max_pods.astype(float)),
@@ -66,7 +67,7 @@ HARMS = {
     "job ns/j: priority is": lambda c: setattr(c.jobs["ns/j"], "priority", 3),
     "job ns/j: refusals is": lambda c: c.jobs["ns/j"].refusals.append("no"),
     "job ns/j: by_status[0] has": lambda c: turned(c.jobs["ns/j"].by_status[0]),
-    "job ns/j: network_topology.mode is": lambda c: setattr(
+    "job ns/j: network_topology: mode is": lambda c: setattr(
         c.jobs["ns/j"].network_topology, "mode", "soft"
     ),
     "sub-job ns/j: priority is": lambda c: setattr(c.jobs["ns/j"].sub_jobs["ns/j"], "priority", 3),
@@ -78,8 +79,8 @@ HARMS = {
 }
 KAI_HARMS = {
     "shared GPUs: used": lambda c: c.nodes.shares(0).used.update({"7": 1}),
-    "sub_group_root.pod_sets is": lambda c: c.jobs["ns/j"].sub_group_root.pod_sets.clear(),
-    "gpu.kind is": lambda c: setattr(c.tasks["j-0"], "gpu", c.tasks["j-1"].gpu),
+    "sub_group_root: pod_sets is": lambda c: c.jobs["ns/j"].sub_group_root.pod_sets.clear(),
+    "gpu: kind is": lambda c: setattr(c.tasks["j-0"], "gpu", c.tasks["j-1"].gpu),
 }
 
 
