@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from pumice.model.topology import HyperNodeTree
 
 _BY_IDENTITY = (
     facts.Pod, facts.Node, facts.PodGroup, facts.Queue, facts.Container, facts.SubGroup,
-    facts.SubGroupPolicy, facts.Inventory, Resource,
+    facts.SubGroupPolicy, Resource,
 )  # fmt: skip
 """Facts are shared: two clusters of the same facts have the very same objects."""
 _NAMED = (Task, Job, SubJob)
@@ -33,30 +31,38 @@ _NOT_COMPARED = {
     SubJob: {"found"},
     NodeTable: {
         "_earlier", "_fact_columns", "_handles", "_journal", "_journal_base", "_relabelled",
-        "_shares", "lasting",
+        "_shares", "lasting", "tells_changes",
     },
     GpuShares: {"_fitting"},
     HyperNodeTree: {"_lowest"},
     SubGroupSet: {"parent"},
 }  # fmt: skip
 """What only remembers, or leads elsewhere."""
-_PLAIN = (str, int, float, bool, type(None), Enum, frozenset, set)
+_PLAIN = (str, int, float, Enum, frozenset, set)
+_WHOLE = (*_PLAIN, *_BY_IDENTITY, *_NAMED, np.ndarray, list, tuple)
+"""What is not looked into."""
 
 
 def first_difference(left: Cluster, right: Cluster) -> str | None:
     """Where two clusters of the same facts differ first, in words; None: nowhere."""
-    found = _parts(left, right, "cluster")
+    return next((found for found in _differences(left, right) if found is not None), None)
+
+
+def _differences(left: Cluster, right: Cluster) -> Iterator[str | None]:
+    # Later comparisons rely on earlier ones: once something differs, nobody asks for more.
+    yield _parts(left, right, "cluster")
     for uid, task in left.tasks.items():
-        found = found or _parts(task, right.tasks[uid], f"task {task.key}")
-        found = found or _belongs(left, task)
+        yield _parts(task, right.tasks[uid], f"task {task.key}")
+        yield _belongs(left, task)
     for uid, job in left.jobs.items():
-        found = found or _parts(job, right.jobs[uid], f"job {uid}")
+        yield _parts(job, right.jobs[uid], f"job {uid}")
         for name, sub_job in job.sub_jobs.items():
-            other = right.jobs[uid].sub_jobs[name]
-            found = found or _parts(sub_job, other, f"job {uid}, sub-job {name}")
+            where = f"job {uid}, sub-job {name}"
+            yield _parts(sub_job, right.jobs[uid].sub_jobs[name], where)
             if sub_job.job is not job:
-                found = found or f"job {uid}, sub-job {name}: it is that of another job"
-    return found or _shares(left.nodes, right.nodes) or _strangers(left)
+                yield f"{where}: it is that of another job"
+    yield _shares(left.nodes, right.nodes)
+    yield _strangers(left)
 
 
 def _parts(left: Any, right: Any, where: str) -> str | None:
@@ -78,38 +84,33 @@ def _attributes(value: Any) -> list[str]:
 def _compare(left: Any, right: Any, where: str) -> str | None:
     if left is right:
         return None
-    if isinstance(left, np.ndarray):
-        same = isinstance(right, np.ndarray) and left.dtype == right.dtype
-        return None if same and np.array_equal(left, right) else _told(left, right, where)
-    if isinstance(left, Mapping | MappingProxyType) and isinstance(right, Mapping):
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
         if list(left) != list(right):
             return f"{where} has {_short(list(left))}, it should have {_short(list(right))}"
         pairs = ((left[key], right[key], f"{where}[{key!r}]") for key in left)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    if type(left) is not type(right):
-        return _told(left, right, where)
-    if isinstance(left, list | tuple):
-        if len(left) != len(right):
-            return _told(left, right, where)
-        both = enumerate(zip(left, right, strict=True))
-        pairs = ((one, other, f"{where}[{n}]") for n, (one, other) in both)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    if isinstance(left, _PLAIN):
-        return None if left == right else _told(left, right, where)
-    if isinstance(left, _NAMED):
-        return None if left.uid == right.uid else _told(left, right, where)
-    if isinstance(left, _BY_IDENTITY):
-        return _told(left, right, where)
-    if is_dataclass(left):
-        hidden = _NOT_COMPARED.get(type(left), set())
-        names = [field.name for field in fields(left) if field.name not in hidden]
-        pairs = ((getattr(left, n), getattr(right, n), f"{where}.{n}") for n in names)
-        return next((f for pair in pairs if (f := _compare(*pair)) is not None), None)
-    return _parts(left, right, where)
-
-
-def _told(left: Any, right: Any, where: str) -> str:
+        return _first(pairs)
+    if type(left) is type(right):
+        if isinstance(left, list | tuple) and len(left) == len(right):
+            both = enumerate(zip(left, right, strict=True))
+            return _first((one, other, f"{where}[{n}]") for n, (one, other) in both)
+        if _same(left, right):
+            return None
+        if not isinstance(left, _WHOLE):
+            return _parts(left, right, where)
     return f"{where} is {_short(left)}, it should be {_short(right)}"
+
+
+def _first(pairs: Iterable[tuple[Any, Any, str]]) -> str | None:
+    return next((found for pair in pairs if (found := _compare(*pair)) is not None), None)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two objects of one kind, which are not looked into, stand for the same."""
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and np.array_equal(left, right)
+    if isinstance(left, _NAMED):
+        return bool(left.uid == right.uid)
+    return isinstance(left, _PLAIN) and left == right
 
 
 def _short(value: Any) -> str:
@@ -131,7 +132,7 @@ def _belongs(cluster: Cluster, task: Task) -> str | None:
 
 
 def _strangers(cluster: Cluster) -> str | None:
-    """Whether the nodes and jobs hold tasks, and the tasks jobs, of this cluster only."""
+    """Whether the nodes hold tasks of this cluster, and the jobs write into its journal."""
     for row, held in enumerate(cluster.nodes.held):
         for uid, entry in held.items():
             if cluster.tasks.get(uid) is not entry.task:
@@ -139,9 +140,6 @@ def _strangers(cluster: Cluster) -> str | None:
     for job in cluster.jobs.values():
         if job.journal is not cluster.job_journal:
             return f"job {job.uid}: its journal is not that of the cluster"
-        for task in job.tasks.values():
-            if cluster.tasks.get(task.uid) is not task:
-                return f"job {job.uid}: it has another task {task.uid}"
     return None
 
 

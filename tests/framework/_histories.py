@@ -113,7 +113,8 @@ def _kai_group(dice: random.Random) -> dict[str, Any]:
     if dice.random() < 0.2:
         facts["extra"] = {"last_start_seconds_ago": dice.choice([5, 500]), "stale_seconds": 100}
     if dice.random() < 0.2:
-        facts["sub_groups"] = (SubGroup("left", 1), SubGroup("right", 1))
+        inner = (SubGroup("left", 1, "all"), SubGroup("right", 1, "all"))
+        facts["sub_groups"] = (SubGroup("all"), *inner)
     if dice.random() < 0.3:
         facts["preemptibility"] = dice.choice(["preemptible", "non-preemptible"])
     return facts

@@ -149,9 +149,8 @@ class KnownFacts:
         self, inventory: Inventory, pods: Changes, nodes: Changes, dimensions: Dimensions
     ) -> bool:
         """Whether neither a resource that nobody knew appears nor the last trace of one goes."""
-        amounts = [
-            (_request(self._pods.get(uid)), _request(inventory.pods.get(uid))) for uid in pods
-        ]
+        pairs = [(self._pods.get(uid), inventory.pods.get(uid)) for uid in pods]
+        amounts = [(_request(old), _request(new)) for old, new in pairs]
         amounts += [
             (self._nodes[name].allocatable, inventory.nodes[name].allocatable) for name in nodes
         ]

@@ -63,7 +63,8 @@ class Findings:
     ) -> np.ndarray:
         """A column over all jobs, in the cluster's order; not to be written to.
 
-        ``value`` may depend on the job, on its tasks and on the facts of the nodes they are on.
+        ``value`` may depend on the job and its tasks, and on the facts of the nodes they are on;
+        not on the phase of the job or on times, which change more often than it.
         """
         jobs = list(self._jobs.values())
         if self._open:

@@ -47,7 +47,7 @@ class KeptColumns:
     ) -> np.ndarray:
         """The column of this name; ``width`` numbers for each object, 0: one, not in a row."""
         kept = self._kept.get(key)
-        if kept is None:
+        if kept is None or 2 * len(kept.stale) > len(objects):
             kept = self._kept[key] = _Kept(make_column(objects, value, dtype, width))
         else:
             for position in kept.stale:

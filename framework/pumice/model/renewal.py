@@ -90,14 +90,14 @@ class KeptCluster:
             note_task(task)
         for job in change.jobs.values():
             self._note_job(job)
-        told = self._tell_statuses(describer, difference)
+        self._tell_statuses(describer, difference)
         self._refill(change, rows)
         old.nodes.next_cycle(rows)
         old.found.next_cycle(
             describer.jobs,
             change.tasks,
             changed_rows=change.rows | set(rows),
-            changed_jobs={*change.groups, *told, *self._jobs_on(rows)},
+            changed_jobs={*change.groups, *self._jobs_on(rows)},
             changed_tasks=change.anew,
             gone_tasks=difference.pods.gone,
         )
@@ -127,16 +127,17 @@ class KeptCluster:
         if task is not None and task.job is None and task.pod.group:
             self._strays[task.pod.group].discard(task.uid)
 
-    def _tell_statuses(self, describer: Describer, difference: Difference) -> set[str]:
+    def _tell_statuses(self, describer: Describer, difference: Difference) -> None:
         """Tell jobs what changed in the status of their group, or by the passing of time."""
-        told = {*difference.statuses, *self._timed} & describer.jobs.keys()
-        for uid in told:
-            job, group = describer.jobs[uid], describer.inventory.groups[uid]
-            job.group, job.phase = group, group.phase
-            if job.family == "kai":
-                tell_times(job, describer.now)
-                note_job(job)
-        return told
+        jobs, groups = describer.jobs, describer.inventory.groups
+        for uid in (*difference.statuses, *self._timed):
+            job = jobs.get(uid)
+            if job is not None:
+                job.group = groups[uid]
+                job.phase = job.group.phase
+                if job.family == "kai":
+                    tell_times(job, describer.now)
+                    note_job(job)
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:
         change.rows.update(rows)
