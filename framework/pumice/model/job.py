@@ -40,11 +40,6 @@ class Members:
         if status == _S.PENDING and task.best_effort:
             self.pending_best_effort += 1
 
-    def _leave(self, task: Task, status: TaskStatus) -> None:
-        del self.by_status[status][task.uid]
-        if status == _S.PENDING and task.best_effort:
-            self.pending_best_effort -= 1
-
     def count(self, *statuses: TaskStatus) -> int:
         by_status = self.by_status
         return sum(len(by_status[status]) for status in statuses)
@@ -237,11 +232,13 @@ class Job(Members):
         The tasks stay those of this job: what happens to them is counted here, not there.
         ``minimums`` replaces minimums of sub-jobs, by uid.
         """
-        part = Job(self.group, priority=self.priority, dimensions=len(self.allocated))
-        for name in Job.__slots__:
-            if name not in ("sub_jobs", "allocated", "total_request"):
-                setattr(part, name, getattr(self, name))
-        part.min_available = self.min_available
+        part = Job.__new__(Job)
+        Members.__init__(part, self.uid, self.min_available)
+        for name in _SHARED_BY_PARTS:
+            setattr(part, name, getattr(self, name))
+        part.allocated = np.zeros_like(self.allocated)
+        part.total_request = np.zeros_like(self.total_request)
+        part.sub_jobs = {}
         for uid, sub_job in self.sub_jobs.items():
             minimum = (minimums or {}).get(uid, sub_job.min_available)
             copy = part.sub_jobs[uid] = SubJob(
@@ -266,11 +263,15 @@ class Job(Members):
         sub_job = task.sub_job
         assert sub_job is not None
         self.journal.append(self)
-        self._leave(task, old)
-        sub_job._leave(task, old)
+        uid, own, parts = task.uid, self.by_status, sub_job.by_status
+        del own[old][uid]
+        del parts[old][uid]
+        own[status][uid] = parts[status][uid] = task
         task.status = status
-        self._enter(task, status)
-        sub_job._enter(task, status)
+        if task.best_effort:
+            change = (status == _S.PENDING) - (old == _S.PENDING)
+            self.pending_best_effort += change
+            sub_job.pending_best_effort += change
         if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
             if IS_ALLOCATED[status]:
                 self.allocated += task.vector
@@ -310,6 +311,12 @@ class Job(Members):
 
     def __repr__(self) -> str:
         return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
+
+
+_SHARED_BY_PARTS = tuple(
+    name for name in Job.__slots__ if name not in ("allocated", "sub_jobs", "total_request")
+)
+"""What a part of a job has from the whole."""
 
 
 def _is_topology(topology: NetworkTopology | None) -> bool:

@@ -108,6 +108,11 @@ class Order:
         answer = self._ask.task_order(left, right)
         return answer < 0 if answer else default_task_before(left, right)
 
+    @property
+    def task_keys(self) -> Sequence[Callable[[Task], Any]] | None:
+        """The keys of all plugins that order tasks; None when one can only compare."""
+        return self._task_keys
+
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of a job, the first to place first."""
         tasks = list(tasks)

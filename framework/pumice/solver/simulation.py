@@ -105,6 +105,8 @@ class _LargestRoom:
         self._where = where
         self._version = -1
         self._free: list[int] = []
+        self._known: dict[int, bool] = {}
+        """By the identity of a request, which like tasks share: whether it may find room."""
 
     def may_take_from(self, job: Job) -> bool:
         """Whether some task of a victim job that could be placed again might find room."""
@@ -114,18 +116,21 @@ class _LargestRoom:
         if self._version != nodes.version:
             self._free = nodes.future_idle[self._where].max(axis=0).tolist()
             self._version = nodes.version
-        by_status = job.by_status
-        return any(
-            self._fits(task)
-            for status in (TaskStatus.RELEASING, TaskStatus.PENDING)
-            for task in by_status[status].values()
-        )
+            self._known = {}
+        for status in (TaskStatus.RELEASING, TaskStatus.PENDING):
+            for task in job.by_status[status].values():
+                if self._fits(task):
+                    return True
+        return False
 
     def _fits(self, task: Task) -> bool:
         if task.best_effort:
             return True
-        return all(
-            amount <= free
-            for amount, free in zip(task.vector.tolist(), self._free, strict=True)
-            if amount > 0
-        )
+        known = self._known.get(id(task.vector))
+        if known is None:
+            known = self._known[id(task.vector)] = all(
+                amount <= free
+                for amount, free in zip(task.vector.tolist(), self._free, strict=True)
+                if amount > 0
+            )
+        return known
