@@ -246,14 +246,24 @@ class Job(Members):
             )
             copy.topology_constraint, copy.parent = sub_job.topology_constraint, sub_job.parent
         for task in tasks:
-            assert task.sub_job is not None
-            for members in (part, part.sub_jobs[task.sub_job.uid]):
-                members.tasks[task.uid] = task
-                members._enter(task, task.status)
-            part.total_request += task.vector
-            if IS_ALLOCATED[task.status]:
-                part.allocated += task.vector
+            part.widen(task)
         return part
+
+    def widen(self, task: Task, minimum: int | None = None) -> None:
+        """Take one more task, as it is now, into a part of a job.
+
+        ``minimum`` is the new one of its sub-job.
+        """
+        assert task.sub_job is not None
+        sub_job = self.sub_jobs[task.sub_job.uid]
+        for members in (self, sub_job):
+            members.tasks[task.uid] = task
+            members._enter(task, task.status)
+        self.total_request += task.vector
+        if IS_ALLOCATED[task.status]:
+            self.allocated += task.vector
+        if minimum is not None:
+            sub_job.min_available = minimum
 
     def set_status(self, task: Task, status: TaskStatus) -> None:
         """Move a task to another status and keep all counts."""

@@ -69,7 +69,7 @@ class Chunks:
     def __init__(self, ask: Dispatch, order: Order | None = None) -> None:
         """With ``order`` tasks are sorted by keys where it has them, instead of compared."""
         self._ask = ask
-        self._keys = None if order is None else order.task_keys
+        self._key = order.task_key if order is not None and order.has_task_keys else None
 
     def to_allocate(self, job: Job, *, real: bool) -> list[Task]:
         """The missing part of the gang, or one task more.
@@ -131,9 +131,8 @@ class Chunks:
         """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
         if len(tasks) < 2:
             return list(tasks)
-        keys = self._keys
-        if keys is not None:
-            return sorted(tasks, key=lambda t: (*[key(t) for key in keys], t.created, t.uid))
+        if self._key is not None:
+            return sorted(tasks, key=self._key)
 
         def compare(left: Task, right: Task) -> int:
             answer = self._ask.task_order(left, right)

@@ -102,7 +102,7 @@ class IdleGpus:
             if row is not None:
                 known = grown.get(row)
                 known = room.item(row) if known is None else known
-                now = grown[row] = known + freed_gpus(self._nodes, task)
+                now = grown[row] = known + self._room.freed_by(task)
                 if now > self._least:
                     self._answer = None
         if self._answer is None:
@@ -123,10 +123,19 @@ class IdleGpus:
 
 
 class Room:
-    """GPUs that each node has without an eviction."""
+    """GPUs that each node has without an eviction, and what evictions add."""
 
-    def __init__(self, of: np.ndarray) -> None:
-        self.of = of
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self.of = idle_gpus(nodes) + releasing_gpus(nodes)
+        """By row."""
+        self._freed: dict[str, float] = {}
+
+    def freed_by(self, task: Task) -> float:
+        freed = self._freed.get(task.uid)
+        if freed is None:
+            freed = self._freed[task.uid] = freed_gpus(self._nodes, task)
+        return freed
 
     @cached_property
     def falling(self) -> list[int]:
@@ -161,6 +170,7 @@ class TopologyGpus:
 
     def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: Room) -> None:
         self._nodes = nodes
+        self._room = room
         self._growing = _Growing()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
@@ -189,7 +199,7 @@ class TopologyGpus:
             for (_, level), domains in self._domains.items():
                 if level in labels:
                     value = labels[level]
-                    domains[value] = domains.get(value, 0.0) + freed_gpus(self._nodes, task)
+                    domains[value] = domains.get(value, 0.0) + self._room.freed_by(task)
         return all(
             packs(needs, sorted(self._domains[key].values(), reverse=True))
             for key, needs in self.needs.items()
@@ -208,11 +218,11 @@ class Filters:
     def __init__(self, session: Session, feasible: np.ndarray) -> None:
         nodes = self._nodes = session.nodes
         self._feasible = feasible
-        self._room = Room(idle_gpus(nodes) + releasing_gpus(nodes))
+        self._room = Room(nodes)
 
-    def make(self, part: Job, tasks: list[Task]) -> list[ScenarioFilter]:
-        """The filters for a part of the claimant that has these tasks."""
-        nodes, filters = self._nodes, list[ScenarioFilter]()
+    def make(self, part: Job) -> list[ScenarioFilter]:
+        """The filters for a part of the claimant."""
+        nodes, filters, tasks = self._nodes, list[ScenarioFilter](), list(part.tasks.values())
         bound = [task for task in tasks if _is_bound(task)]
         if bound:
             filters.append(NodeAffinities(nodes, bound, self._feasible.tolist()))

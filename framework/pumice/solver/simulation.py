@@ -51,11 +51,14 @@ class Simulation:
         """The claimant and the victims as they come up in the order of the queues."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        left[claimant.uid] = claimant
         # Others that wait decide which queue comes next, but nothing within a queue.
         by_rank = self._ranks
-        key = session.order.job_key
-        rank: dict[str, Any] = {uid: key(job) for uid, job in left.items()} if by_rank else {}
+        rank: dict[str, Any] = {}
+        if by_rank:
+            rank = {uid: session.order.job_rank(job) for uid, job in left.items()}
+            # A part of a job has a rank of its own.
+            rank[claimant.uid] = session.order.job_key(claimant)
+        left[claimant.uid] = claimant
         tree: QueueTree | None = None
         while left and not (by_rank and _of_one_queue(left)):
             if tree is None:

@@ -77,10 +77,12 @@ class Steps:
         self._filters = Filters(session, rows)
         self._slots = Slots(session.nodes, map(asked_by, tasks), rows)
         self._walk = VictimWalk(rules.victims(job), chunks)
-        self._demand: Counter[Asked] = Counter()
-        """What the tasks of this step ask for."""
+        self._part = job.subset(())
+        """What is being placed of the job in this step."""
         self._minimums: Counter[str] = Counter()
-        """How many of them are of which sub-job."""
+        """How many of its tasks are of which sub-job."""
+        self._demand: Counter[Asked] = Counter()
+        """How many of them ask for what."""
         self._recorded: list[VictimGroup] = []
         self._evicted: list[Task] = []
         """Whom the first operations of the statement evict."""
@@ -94,27 +96,21 @@ class Steps:
         tasks = self._tasks
         if len(tasks) > 1:
             self._walk.look_ahead(len(tasks))
-        for size, task in enumerate(tasks, 1):
-            if task.sub_job is not None:
-                self._minimums[task.sub_job.uid] += 1
-            self._demand[asked_by(task)] += 1
-            if not self._step(tasks[:size]):
-                return False
-        return bool(tasks)
+        return bool(tasks) and all(map(self._step, tasks))
 
-    def _step(self, tasks: list[Task]) -> bool:
-        """Find victims for these tasks; those that the step before found are set."""
+    def _step(self, task: Task) -> bool:
+        """Find victims for one task more; those that the step before found are set."""
         self._opened = set()
         recorded = [task for group in self._recorded for task in group.tasks]
         self._take_back(recorded)
         if self._haunted:
             self._filters = Filters(self._session, self._rows)
-        part = self._job.subset(tasks, self._minimums)
+        self._widen(task)
         scenario = Scenario(
-            part, self._recorded, allow_consolidating=self._rules.allow_consolidating
+            self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating
         )
         self._set_out(scenario.recorded_uids)
-        filters = self._filters.make(part, tasks)
+        filters = self._filters.make(self._part)
         if self._passes(filters, scenario) and self._try(scenario, recorded):
             return True
         position = 0
@@ -127,6 +123,13 @@ class Steps:
             if self._passes(filters, scenario) and self._try(scenario, recorded):
                 return True
         return False
+
+    def _widen(self, task: Task) -> None:
+        """Let the part of the claimant that is being placed grow."""
+        assert task.sub_job is not None
+        self._minimums[task.sub_job.uid] += 1
+        self._part.widen(task, self._minimums[task.sub_job.uid])
+        self._demand[asked_by(task)] += 1
 
     def _passes(self, filters: list[ScenarioFilter], scenario: Scenario) -> bool:
         if all(rule.may_work(scenario) for rule in filters):
