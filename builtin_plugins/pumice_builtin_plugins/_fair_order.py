@@ -23,7 +23,7 @@ class JobAmounts:
 
     def __init__(self, session: Session, amounts: Amounts) -> None:
         self._amounts = amounts
-        self._chunks = Chunks(session.ask)
+        self._chunks = Chunks(session.ask, session.order)
         self._evictions = session.decisions.evictions
         self._remembers = session.uses("amounts")
         self._changes: dict[str, int] = {}

@@ -89,6 +89,7 @@ class FairQueue:
         "created",
         "fair_share",
         "limited",
+        "name",
         "non_preemptible",
         "parent",
         "path",
@@ -101,6 +102,7 @@ class FairQueue:
 
     def __init__(self, queue: Queue, usage: Shares) -> None:
         self.queue = queue
+        self.name = queue.name
         self.terms = terms_of(queue)
         self.usage = usage
         """Part of the cluster that the queue has used lately."""
@@ -126,10 +128,6 @@ class FairQueue:
         """As allocatable, with the whole cluster for what is unlimited."""
         self.changes = 0
         """Grows whenever what the queue holds changes."""
-
-    @property
-    def name(self) -> str:
-        return self.queue.name
 
     def settle(self, fair_share: Amount, total: Amount) -> None:
         """Set the fair share and what follows from it."""

@@ -115,6 +115,7 @@ class FairShare(Plugin):
         count_jobs(self._queues, session, self._amounts)
         share_out(self._total, roots(self._queues), exact(self.options.k), self._total)
         self._books = copy_books(self._queues)
+        self._multiplier = exact(self.options.saturation_multiplier)
 
     def _find_history(self) -> UsageHistory | None:
         options, memory = self.options, self.session.memory
@@ -228,7 +229,7 @@ class FairShare(Plugin):
         waiting = job.having(TaskStatus.PENDING, TaskStatus.PIPELINED)
         required = lump_of(waiting, self._amounts, waiting=True)
         reclaimer = Reclaimer(self._queues[job.queue], required, job.preemptible)
-        judge = Judge(self._queues, self._books, exact(self.options.saturation_multiplier))
+        judge = Judge(self._queues, self._books, self._multiplier)
         return judge.allows(reclaimer, lumps_by_queue(scenario, self._amounts))
 
     # -- for messages

@@ -1,12 +1,14 @@
 """What the solver spares itself: simulations that must fail, and doing the same thing twice."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from pumice.model.task import TaskStatus
 from pumice.session.chunks import Chunks
 from pumice.session.statement import Statement
-from pumice.solver.slots import Slots, demand_of
+from pumice.solver.slots import Slots, asked_by
 from pumice.solver.walk import VictimWalk
 from tests.framework.test_solver import FAIR, Search, crowded
 from tests.plugins._fair import FairWorld, ask
@@ -29,7 +31,7 @@ class TestSlots:
         self.world = world
         tasks = list(world.job_of("x").tasks.values())
         rows = np.array([world.session.nodes.row_of[name] for name in rows], np.intp)
-        self.demand = demand_of(tasks)
+        self.demand = Counter(map(asked_by, tasks))
         return Slots(world.session.nodes, self.demand, rows)
 
     def leaving(self, *names):
@@ -81,7 +83,7 @@ class TestSlots:
         slots = self.slots(0, rows=())
         task = self.world.task("x-0")
         task.best_effort = True
-        assert slots.suffice(demand_of([task]), [])
+        assert slots.suffice({asked_by(task): 1}, [])
 
 
 class TestWalk:

@@ -48,11 +48,6 @@ class Members:
         if status == _S.PENDING and task.best_effort:
             self.pending_best_effort += 1
 
-    def _leave(self, task: Task, status: TaskStatus) -> None:
-        del self.by_status[status][task.uid]
-        if status == _S.PENDING and task.best_effort:
-            self.pending_best_effort -= 1
-
     def sort_anew(self) -> None:
         """Sort the tasks by the statuses that they have now."""
         self.by_status = [_NOBODY] * _STATUSES
@@ -260,11 +255,13 @@ class Job(Members):
         The tasks stay those of this job: what happens to them is counted here, not there.
         ``minimums`` replaces minimums of sub-jobs, by uid.
         """
-        part = Job(self.group, priority=self.priority, dimensions=len(self.allocated))
-        for name in Job.__slots__:
-            if name not in ("sub_jobs", "allocated", "total_request"):
-                setattr(part, name, getattr(self, name))
-        part.min_available = self.min_available
+        part = Job.__new__(Job)
+        Members.__init__(part, self.uid, self.min_available)
+        for name in _SHARED_BY_PARTS:
+            setattr(part, name, getattr(self, name))
+        part.allocated = np.zeros_like(self.allocated)
+        part.total_request = np.zeros_like(self.total_request)
+        part.sub_jobs = {}
         for uid, sub_job in self.sub_jobs.items():
             minimum = (minimums or {}).get(uid, sub_job.min_available)
             copy = part.sub_jobs[uid] = SubJob(
@@ -272,14 +269,24 @@ class Job(Members):
             )
             copy.topology_constraint, copy.parent = sub_job.topology_constraint, sub_job.parent
         for task in tasks:
-            assert task.sub_job is not None
-            for members in (part, part.sub_jobs[task.sub_job.uid]):
-                members.tasks[task.uid] = task
-                members._enter(task, task.status)
-            part.total_request += task.vector
-            if IS_ALLOCATED[task.status]:
-                part.allocated += task.vector
+            part.widen(task)
         return part
+
+    def widen(self, task: Task, minimum: int | None = None) -> None:
+        """Take one more task, as it is now, into a part of a job.
+
+        ``minimum`` is the new one of its sub-job.
+        """
+        assert task.sub_job is not None
+        sub_job = self.sub_jobs[task.sub_job.uid]
+        for members in (self, sub_job):
+            members.tasks[task.uid] = task
+            members._enter(task, task.status)
+        self.total_request += task.vector
+        if IS_ALLOCATED[task.status]:
+            self.allocated += task.vector
+        if minimum is not None:
+            sub_job.min_available = minimum
 
     def set_status(self, task: Task, status: TaskStatus) -> None:
         """Move a task to another status and keep all counts."""
@@ -289,11 +296,17 @@ class Job(Members):
         sub_job = task.sub_job
         assert sub_job is not None
         self.journal.append(self)
-        self._leave(task, old)
-        sub_job._leave(task, old)
+        uid = task.uid
+        for by_status in (self.by_status, sub_job.by_status):
+            del by_status[old][uid]
+            if by_status[status] is _NOBODY:
+                by_status[status] = {}
+            by_status[status][uid] = task
         task.status = status
-        self._enter(task, status)
-        sub_job._enter(task, status)
+        if task.best_effort:
+            change = (status == _S.PENDING) - (old == _S.PENDING)
+            self.pending_best_effort += change
+            sub_job.pending_best_effort += change
         if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
             if IS_ALLOCATED[status]:
                 self.allocated += task.vector
@@ -333,6 +346,12 @@ class Job(Members):
 
     def __repr__(self) -> str:
         return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
+
+
+_SHARED_BY_PARTS = tuple(
+    name for name in Job.__slots__ if name not in ("allocated", "sub_jobs", "total_request")
+)
+"""What a part of a job has from the whole."""
 
 
 def _is_topology(topology: NetworkTopology | None) -> bool:

@@ -108,9 +108,17 @@ class NodeTable:
             return
         if entry.groups:
             self._share(row, entry, -1)
-        self._count(row, task.vector, old, -1)
         entry.status = status
-        self._count(row, task.vector, status, 1)
+        if _PROMISED in (_KIND[old], _KIND[status]):
+            self._count(row, task.vector, old, -1)
+            self._count(row, task.vector, status, 1)
+        else:
+            # It stays where it is: only what will be free changes.
+            amount = task.vector if _KIND[status] == _LEAVING else -task.vector
+            releasing, future = self.releasing[row], self.future_idle[row]
+            releasing += amount
+            future += amount
+            self.touch(row)
         if entry.groups:
             self._share(row, entry, 1)
 
@@ -169,16 +177,21 @@ class NodeTable:
     def _count(self, row: int, vector: np.ndarray, status: TaskStatus, sign: int) -> None:
         kind = _KIND[status]
         amount = vector if sign > 0 else -vector
+        # By way of the rows: an array is not to write back what was changed in place.
         if kind == _PROMISED:
-            self.pipelined[row] += amount
-            self.future_idle[row] -= amount
+            pipelined, future = self.pipelined[row], self.future_idle[row]
+            pipelined += amount
+            future -= amount
         else:
-            self.idle[row] -= amount
-            self.used[row] += amount
+            idle, used = self.idle[row], self.used[row]
+            idle -= amount
+            used += amount
             if kind == _LEAVING:
-                self.releasing[row] += amount
+                releasing = self.releasing[row]
+                releasing += amount
             else:
-                self.future_idle[row] -= amount
+                future = self.future_idle[row]
+                future -= amount
         self.pod_count[row] += sign
         self.touch(row)
 

@@ -10,6 +10,7 @@ from pumice.model.gang import counts_roles
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.session.dispatch import Dispatch
+from pumice.session.order import Order
 
 _S = TaskStatus
 _PENDING = _S.PENDING
@@ -17,9 +18,9 @@ _ACTIVE = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
 _USED = (*_ACTIVE, _S.RELEASING)
 
 
-def active_count(pod_set: SubJob) -> int:
+def active_count(members: Job | SubJob) -> int:
     """Tasks that hold room or are promised some."""
-    _, allocated, pipelined, binding, bound, running, _, _, _, _ = pod_set.by_status
+    _, allocated, pipelined, binding, bound, running, _, _, _, _ = members.by_status
     return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
 
 
@@ -29,15 +30,15 @@ def used_count(pod_set: SubJob) -> int:
 
 
 def job_active_count(job: Job) -> int:
-    return job.count(*_ACTIVE)
+    return active_count(job)
 
 
 def job_used_count(job: Job) -> int:
     return job.count(*_USED)
 
 
-def active_tasks(job: Job | SubJob) -> list[Task]:
-    return job.having(*_ACTIVE)
+def active_tasks(members: Job | SubJob) -> list[Task]:
+    return members.having(*_ACTIVE)
 
 
 def is_elastic(job: Job) -> bool:
@@ -65,8 +66,10 @@ def has_pending(job: Job) -> bool:
 class Chunks:
     """Takes chunks of jobs in the session's orders of pod sets and tasks."""
 
-    def __init__(self, ask: Dispatch) -> None:
+    def __init__(self, ask: Dispatch, order: Order | None = None) -> None:
+        """With ``order`` tasks are sorted by keys where it has them, instead of compared."""
         self._ask = ask
+        self._key = order.task_key if order is not None and order.has_task_keys else None
 
     def to_allocate(self, job: Job, *, real: bool) -> list[Task]:
         """The missing part of the gang, or one task more.
@@ -102,13 +105,16 @@ class Chunks:
 
     def to_evict(self, job: Job) -> tuple[list[Task], bool]:
         """One surplus task, or all that is left; and whether the job has more after it."""
-        pod_sets = list(reversed(self.sorted_pod_sets(job)))
+        pod_sets = self.sorted_pod_sets(job)[::-1]
         surplus = any(active_count(p) > p.min_available for p in pod_sets)
         chunk: list[Task] = []
         for pod_set in pod_sets[: 1 if surplus else len(pod_sets)]:
             active = active_tasks(pod_set)
-            count = 1 if len(active) > pod_set.min_available else len(active)
-            chunk += list(reversed(_roles_first(job, self.sorted_tasks(active), add=False)))[:count]
+            if len(active) > 1:
+                count = 1 if len(active) > pod_set.min_available else len(active)
+                ordered = _roles_first(job, self.sorted_tasks(active), add=False)
+                active = ordered[::-1][:count]
+            chunk += active
         return chunk, len(chunk) < job_active_count(job)
 
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
@@ -125,6 +131,8 @@ class Chunks:
         """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
         if len(tasks) < 2:
             return list(tasks)
+        if self._key is not None:
+            return sorted(tasks, key=self._key)
 
         def compare(left: Task, right: Task) -> int:
             answer = self._ask.task_order(left, right)

@@ -38,6 +38,7 @@ class Order:
         self._ranks = _Ranks(self.job_key, journal)
         self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
+        self._task_key_of: dict[str, tuple[Any, ...]] = {}
 
     # -- queues
 
@@ -85,6 +86,11 @@ class Order:
         """A job's place in the order, where :attr:`has_job_keys`."""
         return (*[key(job) for key in self._job_keys or ()], job.created, job.uid)
 
+    def job_rank(self, job: Job) -> tuple[Any, ...]:
+        """The same of a job of the session, remembered until something happens to it."""
+        rank: tuple[Any, ...] = self._ranks.of(job)
+        return rank
+
     def job_heap(self, jobs: Iterable[Job] = (), *, evicting: bool = False) -> JobHeap:
         """Jobs of a queue, the first to serve on top.
 
@@ -107,6 +113,19 @@ class Order:
     def task_before(self, left: Task, right: Task) -> bool:
         answer = self._ask.task_order(left, right)
         return answer < 0 if answer else default_task_before(left, right)
+
+    @property
+    def has_task_keys(self) -> bool:
+        """Whether every plugin that orders tasks gives a key."""
+        return self._task_keys is not None
+
+    def task_key(self, task: Task) -> tuple[Any, ...]:
+        """A task's place in the KAI family's order, where :attr:`has_task_keys`."""
+        key = self._task_key_of.get(task.uid)
+        if key is None:
+            opinions = [key(task) for key in self._task_keys or ()]
+            key = self._task_key_of[task.uid] = (*opinions, task.created, task.uid)
+        return key
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of a job, the first to place first."""
@@ -191,25 +210,25 @@ class Order:
 class _Ranks:
     """Places of jobs in the order, each worked out again once something happened to the job."""
 
-    __slots__ = ("_journal", "_key", "_of", "_seen")
+    __slots__ = ("_journal", "_key", "_known", "_seen")
 
     def __init__(self, key: Callable[[Job], Any], journal: Sequence[Job]) -> None:
         self._key = key
         self._journal = journal
         self._seen = 0
-        self._of: dict[str, Any] = {}
+        self._known: dict[str, Any] = {}
 
     def before(self, left: Job, right: Job) -> bool:
-        if self._seen != len(self._journal):
-            for job in self._journal[self._seen :]:
-                self._of.pop(job.uid, None)
-            self._seen = len(self._journal)
-        return bool(self._rank(left) < self._rank(right))
+        return bool(self.of(left) < self.of(right))
 
-    def _rank(self, job: Job) -> Any:
-        rank = self._of.get(job.uid)
+    def of(self, job: Job) -> Any:
+        if self._seen != len(self._journal):
+            for changed in self._journal[self._seen :]:
+                self._known.pop(changed.uid, None)
+            self._seen = len(self._journal)
+        rank = self._known.get(job.uid)
         if rank is None:
-            rank = self._of[job.uid] = self._key(job)
+            rank = self._known[job.uid] = self._key(job)
         return rank
 
 

@@ -36,7 +36,7 @@ class WholeJobs:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._chunks = Chunks(session.ask)
+        self._chunks = Chunks(session.ask, session.order)
         self._prepares_order = session.ask.has("node_pre_order")
         self._patience = PATIENCE if session.uses("patience") else 0
 

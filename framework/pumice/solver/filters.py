@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -81,23 +83,27 @@ def _required_affinity(task: Task) -> Any:
 class IdleGpus:
     """The GPUs asked for fit, largest first, into the roomiest nodes once the victims are gone."""
 
-    def __init__(self, nodes: NodeTable, needs: list[float], room: np.ndarray) -> None:
+    def __init__(self, nodes: NodeTable, needs: list[float], room: Room) -> None:
         """``needs`` are in falling order; ``room`` is what each node has without an eviction."""
         self._nodes = nodes
         self._needs = needs
-        self._room = room.copy()
+        self._room = room
+        self._grown: dict[int, float] = {}
+        """By row: the room of the nodes that victims leave."""
         self._growing = _Growing()
         self._answer: bool | None = None
         self._least = -np.inf
         """The smallest of the roomiest nodes: up to it, more room makes no difference."""
 
     def may_work(self, scenario: Scenario) -> bool:
-        room = self._room
+        room, grown = self._room.of, self._grown
         for task in self._growing.fresh(scenario):
             row = self._nodes.row_of.get(task.node)
             if row is not None:
-                room[row] += freed_gpus(self._nodes, task)
-                if room[row] > self._least:
+                known = grown.get(row)
+                known = room.item(row) if known is None else known
+                now = grown[row] = known + self._room.freed_by(task)
+                if now > self._least:
                     self._answer = None
         if self._answer is None:
             self._answer = packs(self._needs, self._roomiest())
@@ -105,14 +111,37 @@ class IdleGpus:
 
     def _roomiest(self) -> list[float]:
         """The room of as many nodes as there are needs, in falling order."""
-        room, count = self._room, len(self._needs)
-        if count >= len(room):
-            top = np.sort(room)[::-1]
-        else:
-            top = np.sort(np.partition(room, len(room) - count)[-count:])[::-1]
+        count, grown, room = len(self._needs), self._grown, self._room.of
+        top = sorted(grown.values(), reverse=True)[:count]
+        unmoved = (row for row in self._room.falling if row not in grown)
+        top += [room.item(row) for row in islice(unmoved, count)]
+        top.sort(reverse=True)
+        if len(top) >= count:
+            del top[count:]
             self._least = top[-1]
-        found: list[float] = top.tolist()
-        return found
+        return top
+
+
+class Room:
+    """GPUs that each node has without an eviction, and what evictions add."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self.of = idle_gpus(nodes) + releasing_gpus(nodes)
+        """By row."""
+        self._freed: dict[str, float] = {}
+
+    def freed_by(self, task: Task) -> float:
+        freed = self._freed.get(task.uid)
+        if freed is None:
+            freed = self._freed[task.uid] = freed_gpus(self._nodes, task)
+        return freed
+
+    @cached_property
+    def falling(self) -> list[int]:
+        """The rows, the roomiest first."""
+        rows: list[int] = np.argsort(-self.of, kind="stable").tolist()
+        return rows
 
 
 def packs(needs: list[float], room: list[float]) -> bool:
@@ -139,8 +168,9 @@ def packs(needs: list[float], room: list[float]) -> bool:
 class TopologyGpus:
     """Sub-groups that must stay in one domain find domains with enough GPUs in sum."""
 
-    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: np.ndarray) -> None:
+    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: Room) -> None:
         self._nodes = nodes
+        self._room = room
         self._growing = _Growing()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
@@ -158,7 +188,7 @@ class TopologyGpus:
             for row, node in enumerate(self._nodes.facts):
                 value = node.labels.get(key[1])
                 if value is not None:
-                    domains[value] = domains.get(value, 0.0) + float(room[row])
+                    domains[value] = domains.get(value, 0.0) + room.of.item(row)
 
     def may_work(self, scenario: Scenario) -> bool:
         for task in self._growing.fresh(scenario):
@@ -169,7 +199,7 @@ class TopologyGpus:
             for (_, level), domains in self._domains.items():
                 if level in labels:
                     value = labels[level]
-                    domains[value] = domains.get(value, 0.0) + freed_gpus(self._nodes, task)
+                    domains[value] = domains.get(value, 0.0) + self._room.freed_by(task)
         return all(
             packs(needs, sorted(self._domains[key].values(), reverse=True))
             for key, needs in self.needs.items()
@@ -188,11 +218,11 @@ class Filters:
     def __init__(self, session: Session, feasible: np.ndarray) -> None:
         nodes = self._nodes = session.nodes
         self._feasible = feasible
-        self._room = idle_gpus(nodes) + releasing_gpus(nodes)
+        self._room = Room(nodes)
 
-    def make(self, part: Job, tasks: list[Task]) -> list[ScenarioFilter]:
-        """The filters for a part of the claimant that has these tasks."""
-        nodes, filters = self._nodes, list[ScenarioFilter]()
+    def make(self, part: Job) -> list[ScenarioFilter]:
+        """The filters for a part of the claimant."""
+        nodes, filters, tasks = self._nodes, list[ScenarioFilter](), list(part.tasks.values())
         bound = [task for task in tasks if _is_bound(task)]
         if bound:
             filters.append(NodeAffinities(nodes, bound, self._feasible.tolist()))

@@ -51,11 +51,14 @@ class Simulation:
         """The claimant and the victims as they come up in the order of the queues."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        left[claimant.uid] = claimant
         # Others that wait decide which queue comes next, but nothing within a queue.
         by_rank = self._ranks
-        key = session.order.job_key
-        rank: dict[str, Any] = {uid: key(job) for uid, job in left.items()} if by_rank else {}
+        rank: dict[str, Any] = {}
+        if by_rank:
+            rank = {uid: session.order.job_rank(job) for uid, job in left.items()}
+            # A part of a job has a rank of its own.
+            rank[claimant.uid] = session.order.job_key(claimant)
+        left[claimant.uid] = claimant
         tree: QueueTree | None = None
         while left and not (by_rank and _of_one_queue(left)):
             if tree is None:
@@ -105,6 +108,8 @@ class _LargestRoom:
         self._where = where
         self._version = -1
         self._free: list[int] = []
+        self._known: dict[int, bool] = {}
+        """By the identity of a request, which like tasks share: whether it may find room."""
 
     def may_take_from(self, job: Job) -> bool:
         """Whether some task of a victim job that could be placed again might find room."""
@@ -114,18 +119,21 @@ class _LargestRoom:
         if self._version != nodes.version:
             self._free = nodes.future_idle[self._where].max(axis=0).tolist()
             self._version = nodes.version
-        by_status = job.by_status
-        return any(
-            self._fits(task)
-            for status in (TaskStatus.RELEASING, TaskStatus.PENDING)
-            for task in by_status[status].values()
-        )
+            self._known = {}
+        for status in (TaskStatus.RELEASING, TaskStatus.PENDING):
+            for task in job.by_status[status].values():
+                if self._fits(task):
+                    return True
+        return False
 
     def _fits(self, task: Task) -> bool:
         if task.best_effort:
             return True
-        return all(
-            amount <= free
-            for amount, free in zip(task.vector.tolist(), self._free, strict=True)
-            if amount > 0
-        )
+        known = self._known.get(id(task.vector))
+        if known is None:
+            known = self._known[id(task.vector)] = all(
+                amount <= free
+                for amount, free in zip(task.vector.tolist(), self._free, strict=True)
+                if amount > 0
+            )
+        return known

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,14 +15,10 @@ Demand = Mapping[Asked, int]
 """How many tasks ask for what."""
 
 
-def demand_of(tasks: Iterable[Task]) -> Demand:
-    """The demand of those tasks that need room at all."""
-    demand = Counter(_asked(task) for task in tasks if not task.best_effort)
-    del demand[()]
-    return demand
-
-
-def _asked(task: Task) -> Asked:
+def asked_by(task: Task) -> Asked:
+    """What a task needs; nothing of one that is placed whether or not there is room."""
+    if task.best_effort:
+        return ()
     return tuple((i, amount) for i, amount in enumerate(task.vector.tolist()) if amount > 0)
 
 
@@ -37,14 +32,14 @@ class Slots:
     whole device.
     """
 
-    def __init__(self, nodes: NodeTable, demand: Demand, rows: np.ndarray) -> None:
+    def __init__(self, nodes: NodeTable, requests: Iterable[Asked], rows: np.ndarray) -> None:
         """Made while nobody is evicted. ``rows`` are open to the claimant beside its victims'."""
         self._row_of = nodes.row_of
         self._room = nodes.future_idle.copy()
         self._counted: dict[Asked, list[int]] = {}
         """Per request and row: the slots without an eviction; 0 where the claimant may not go."""
         self._total: dict[Asked, int] = {}
-        for asked in demand:
+        for asked in {asked for asked in requests if asked}:
             slots = np.zeros(len(nodes), np.int64)
             fits = [self._room[rows, i] // amount for i, amount in asked]
             slots[rows] = np.minimum.reduce(fits).clip(0)
@@ -69,6 +64,8 @@ class Slots:
         """
         freed: dict[int, list[int]] | None = None
         for asked, count in demand.items():
+            if not asked:
+                continue
             if for_victims:
                 count += sum(1 for task in leaving if _asks_as_much(task, asked))
             missing = count - self._total[asked]

@@ -16,7 +16,7 @@ from pumice.session.statement import Statement
 from pumice.solver.filters import Filters, ScenarioFilter
 from pumice.solver.scenario import Scenario, VictimGroup
 from pumice.solver.simulation import Simulation
-from pumice.solver.slots import Demand, Slots, demand_of
+from pumice.solver.slots import Asked, Slots, asked_by
 from pumice.solver.walk import VictimWalk
 
 if TYPE_CHECKING:
@@ -75,8 +75,14 @@ class Steps:
         self._opened: set[int] = set()
         """More rows that are open to the claimant in this step."""
         self._filters = Filters(session, rows)
-        self._slots = Slots(session.nodes, demand_of(tasks), rows)
+        self._slots = Slots(session.nodes, map(asked_by, tasks), rows)
         self._walk = VictimWalk(rules.victims(job), chunks)
+        self._part = job.subset(())
+        """What is being placed of the job in this step."""
+        self._minimums: Counter[str] = Counter()
+        """How many of its tasks are of which sub-job."""
+        self._demand: Counter[Asked] = Counter()
+        """How many of them ask for what."""
         self._recorded: list[VictimGroup] = []
         self._evicted: list[Task] = []
         """Whom the first operations of the statement evict."""
@@ -90,23 +96,22 @@ class Steps:
         tasks = self._tasks
         if len(tasks) > 1:
             self._walk.look_ahead(len(tasks))
-        return bool(tasks) and all(self._step(tasks[:size]) for size in range(1, len(tasks) + 1))
+        return bool(tasks) and all(map(self._step, tasks))
 
-    def _step(self, tasks: list[Task]) -> bool:
-        """Find victims for these tasks; those that the step before found are set."""
+    def _step(self, task: Task) -> bool:
+        """Find victims for one task more; those that the step before found are set."""
         self._opened = set()
         recorded = [task for group in self._recorded for task in group.tasks]
         self._take_back(recorded)
         if self._haunted:
             self._filters = Filters(self._session, self._rows)
-        minimums = Counter(task.sub_job.uid for task in tasks if task.sub_job is not None)
-        part = self._job.subset(tasks, minimums)
+        self._widen(task)
         scenario = Scenario(
-            part, self._recorded, allow_consolidating=self._rules.allow_consolidating
+            self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating
         )
         self._set_out(scenario.recorded_uids)
-        filters, demand = self._filters.make(part, tasks), demand_of(tasks)
-        if self._passes(filters, scenario) and self._try(scenario, recorded, demand):
+        filters = self._filters.make(self._part)
+        if self._passes(filters, scenario) and self._try(scenario, recorded):
             return True
         position = 0
         while self._has_visit(position):
@@ -115,9 +120,16 @@ class Steps:
             if group is None or group.tasks[0].uid in scenario.recorded_uids:
                 continue
             scenario.add(group)
-            if self._passes(filters, scenario) and self._try(scenario, recorded, demand):
+            if self._passes(filters, scenario) and self._try(scenario, recorded):
                 return True
         return False
+
+    def _widen(self, task: Task) -> None:
+        """Let the part of the claimant that is being placed grow."""
+        assert task.sub_job is not None
+        self._minimums[task.sub_job.uid] += 1
+        self._part.widen(task, self._minimums[task.sub_job.uid])
+        self._demand[asked_by(task)] += 1
 
     def _passes(self, filters: list[ScenarioFilter], scenario: Scenario) -> bool:
         if all(rule.may_work(scenario) for rule in filters):
@@ -144,7 +156,7 @@ class Steps:
 
     # -- one scenario
 
-    def _try(self, scenario: Scenario, recorded: list[Task], demand: Demand) -> bool:
+    def _try(self, scenario: Scenario, recorded: list[Task]) -> bool:
         """Simulate a scenario, node by node of the newest victim."""
         latest, statement = scenario.latest, self._statement
         if latest is None and not recorded:
@@ -161,7 +173,7 @@ class Steps:
             freed = self._freed_by(leaving)
             # The validator's no ends a scenario and opens rows: else it is as good as a failure.
             all_stay = self._rules.only_moves and node == nodes[-1] and not freed
-            if not self._may_fit(demand, leaving, all_stay):
+            if not self._may_fit(leaving, all_stay):
                 continue
             if not begun:
                 self._spend()
@@ -193,8 +205,8 @@ class Steps:
         row_of = self._session.nodes.row_of
         return all(task.node in row_of for group in groups for task in group.tasks)
 
-    def _may_fit(self, demand: Demand, leaving: list[Task], all_stay: bool) -> bool:
-        return self._haunted or self._slots.suffice(demand, leaving, for_victims=all_stay)
+    def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
+        return self._haunted or self._slots.suffice(self._demand, leaving, for_victims=all_stay)
 
     def _spend(self) -> None:
         budget = self._rules.budget
