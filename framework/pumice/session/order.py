@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,24 @@ class Order:
             return later(l_job, r_job, left, right)
 
         return LiveHeap(before, victims)
+
+    def victims_in_turn(
+        self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
+    ) -> Iterator[Task]:
+        """Victims as :meth:`victim_heap` would give them, each evicted before the next is asked.
+
+        Where they are all of different jobs of one queue, an eviction changes nothing among
+        those that are left: they are in the order that they have now.
+        """
+        victims = list(victims)
+        if len(victims) > 1 and len({id(task.job) for task in victims}) == len(victims):
+            key = self._victim_key(victims)
+            if key is not None:
+                yield from sorted(victims, key=key, reverse=True)
+                return
+        heap = self.victim_heap(victims, preemptor, queues)
+        while heap:
+            yield heap.pop()
 
     def sorted_victims(
         self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
