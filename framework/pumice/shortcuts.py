@@ -61,6 +61,18 @@ SHORTCUTS: dict[str, Shortcut] = {
         "nobody searches victims for a job that would not fit if it were alone",
         "the search is made all the same",
     ),
+    "slots": Shortcut(
+        "nothing is simulated for which the nodes cannot have the room",
+        "it is simulated and fails",
+    ),
+    "prefix": Shortcut(
+        "evictions that two simulations in a row have in common are made once",
+        "all are taken back after each and made again",
+    ),
+    "walk": Shortcut(
+        "the victims of a search are put in order once for all its steps",
+        "they are put in order for every step",
+    ),
     "patience": Shortcut(
         "the nodes that score best are asked one by one until one takes the task",
         "all are asked before the first is tried",
