@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pumice.model.job import Job
 from pumice.model.task import ALLOCATED_STATUSES
 from pumice.session.chunks import Chunks
@@ -26,39 +24,38 @@ class JobAmounts:
         self._chunks = Chunks(session.ask, session.order)
         self._evictions = session.decisions.evictions
         self._remembers = session.uses("amounts")
-        self._changes: dict[str, int] = {}
-        self._asked: dict[str, tuple[Job, int, int, Amount]] = {}
-        self._held: dict[str, tuple[Job, int, Amount]] = {}
+        self._asked: dict[str, tuple[Job, int, Amount]] = {}
+        self._held: dict[str, tuple[Job, Amount]] = {}
 
     def touch(self, job: Job) -> None:
         """A task of the job got or lost room."""
-        self._changes[job.uid] = self._changes.get(job.uid, 0) + 1
+        self._asked.pop(job.uid, None)
+        self._held.pop(job.uid, None)
 
     def next_request(self, job: Job | None) -> Amount:
         """What the tasks that would be placed next ask for; nothing of no job."""
         if job is None:
             return NOTHING
         # A task evicted on trial may be placed again, one evicted for good may not.
-        changes, evictions = self._changes.get(job.uid, 0), len(self._evictions)
-        known = self._asked.get(job.uid) if self._remembers else None
-        if known is not None and known[0] is job and known[1] == changes and known[2] == evictions:
-            return known[3]
+        evictions = len(self._evictions)
+        known = self._asked.get(job.uid)
+        if known is not None and known[0] is job and known[1] == evictions and self._remembers:
+            return known[2]
         amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
-        self._asked[job.uid] = (job, changes, evictions, amount)
+        self._asked[job.uid] = (job, evictions, amount)
         return amount
 
     def held(self, job: Job) -> Amount:
         """What the tasks that have their place hold."""
-        now = self._changes.get(job.uid, 0)
-        known = self._held.get(job.uid) if self._remembers else None
-        if known is not None and known[0] is job and known[1] == now:
-            return known[2]
+        known = self._held.get(job.uid)
+        if known is not None and known[0] is job and self._remembers:
+            return known[1]
         amount = add_up(
             self._amounts.held(task)
             for status in ALLOCATED_STATUSES
             for task in job.by_status[status].values()
         )
-        self._held[job.uid] = (job, now, amount)
+        self._held[job.uid] = (job, amount)
         return amount
 
 
@@ -66,21 +63,13 @@ Rank = tuple[bool, bool, int, bool, float, float]
 """The rules in order: what is smaller in the first that differs goes first."""
 
 
-class _Side(NamedTuple):
-    """A queue's rank, with what it was worked out from."""
-
-    changes: int
-    job: Amount
-    victims: Amount
-    rank: Rank
-
-
 class QueueOrder:
     """Compares queues; ranks are remembered until a queue holds, gives or loses something else."""
 
     def __init__(self, *, remembers: bool = True) -> None:
         self._remembers = remembers
-        self._known: dict[FairQueue, _Side] = {}
+        self._known: dict[FairQueue, tuple[int, Amount, Amount, Rank]] = {}
+        """Ranks, each with the queue's changes, the job and the victims that it is true for."""
 
     def compare(
         self,
@@ -105,14 +94,11 @@ class QueueOrder:
         return -1 if left.created < right.created else 1
 
     def _rank(self, queue: FairQueue, job: Amount, victims: Amount) -> Rank:
-        side = self._known.get(queue) if self._remembers else None
-        if (
-            side is not None
-            and side.changes == queue.changes
-            and side.job == job
-            and side.victims == victims
-        ):
-            return side.rank
+        known = self._known.get(queue) if self._remembers else None
+        if known is not None:
+            changes, its_job, its_victims, rank = known
+            if changes == queue.changes and its_job == job and its_victims == victims:
+                return rank
         with_job = plus(queue.allocated, job)
         rank = (
             is_over_utilised(queue),
@@ -122,7 +108,7 @@ class QueueOrder:
             dominant_share(queue, _minus(with_job, victims)),
             dominant_share(queue, queue.allocated),
         )
-        self._known[queue] = _Side(queue.changes, job, victims, rank)
+        self._known[queue] = (queue.changes, job, victims, rank)
         return rank
 
 

@@ -87,7 +87,8 @@ class Members:
 
     @property
     def allocated_count(self) -> int:
-        return self.count(_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED)
+        _, allocated, _, binding, bound, running, _, _, _, _ = self.by_status
+        return len(allocated) + len(binding) + len(bound) + len(running)
 
     @property
     def scheduled_count(self) -> int:

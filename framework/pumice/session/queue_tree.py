@@ -60,6 +60,7 @@ class QueueTree:
         self._victims = victims
         self._evicting = evicting
         self._depth = depth
+        self._before = session.order.fair_queue_before
         self._branches: dict[str, _Branch] = {}
         self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
         for job in jobs:
@@ -179,8 +180,9 @@ class QueueTree:
             return not self._victims
         if not right:
             return self._victims
-        l_leaf, r_leaf = self._best_leaf(left), self._best_leaf(right)
-        before = self._session.order.fair_queue_before
+        l_leaf = left if left.children is None else self._best_leaf(left)
+        r_leaf = right if right.children is None else self._best_leaf(right)
+        before = self._before
         if self._victims:
             l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
             return not before(left.queue, right.queue, None, None, l_lost, r_lost)
