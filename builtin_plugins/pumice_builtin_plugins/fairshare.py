@@ -112,7 +112,7 @@ class FairShare(Plugin):
             session.cluster.inventory.extra, session.memory, self._history, session.now
         )
         self._queues = grow_tree(session.queues.values(), usage, NONE)
-        count_jobs(self._queues, session.jobs.values(), self._amounts)
+        count_jobs(self._queues, session, self._amounts)
         share_out(self._total, roots(self._queues), exact(self.options.k), self._total)
         self._books = copy_books(self._queues)
         self._multiplier = exact(self.options.saturation_multiplier)

@@ -24,7 +24,7 @@ from pumice_builtin_plugins._fixed import FixedFilters
 from pumice_builtin_plugins._held import HeldPods, HeldPorts
 from pumice_builtin_plugins._kai_kinds import NodeKinds
 from pumice_builtin_plugins._kai_nodes import is_legacy_mig
-from pumice_builtin_plugins._podaffinity import AffinityFilter
+from pumice_builtin_plugins._podaffinity import AffinityFilter, social_tasks
 from pumice_builtin_plugins._podterms import Namespaces, TermReader
 from pumice_builtin_plugins._statuses import STATUSES
 from pumice_builtin_plugins._storage import Storage, StorageError
@@ -88,10 +88,10 @@ class KaiPredicates(Plugin):
         columns = LabelColumns(table)
         fixed = FixedFilters(columns, TaintGroups(table), affinity=True, taints_count=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
-        self._kinds = NodeKinds(table, fixed, workers)
+        self._kinds = NodeKinds(table, session.cluster.found, fixed, workers)
         held = HeldPods(columns, remembers=session.uses("tallies"))
         reader = TermReader(Namespaces(inventory))
-        self._affinity = AffinityFilter(held, reader, session.cluster.tasks.values())
+        self._affinity = AffinityFilter(held, reader, social_tasks(session.cluster.found))
         self._ports = HeldPorts(table)
         self._volumes = Volumes(Storage(inventory, columns), held)
         # The plugin that gives devices out knows better which are free.
@@ -101,7 +101,7 @@ class KaiPredicates(Plugin):
         self._most = table.allocatable.max(axis=0, initial=0)
         self._slots = table.dimensions.position["pods"]
         self._gpu_memory = table.fact_column(
-            "gpu memory", lambda node: gpu_memory(node)[0], np.int64
+            "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
         )
         self._asks_capacity = session.ask.has(_ON_NODE)
         self._demands: dict[int, _Demand] = {}

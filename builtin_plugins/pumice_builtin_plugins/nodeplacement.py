@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from pumice import Plugin, hookimpl
+from pumice.model.facts import Node
 from pumice.model.gpu_request import GPU
 from pumice.model.gpus import told_gpu_count
 from pumice.model.nodes import NodeHandle, NodeView
@@ -43,10 +45,8 @@ class NodePlacement(Plugin):
         self._gpu_counts = np.zeros(len(nodes))
         if self._gpu is not None:
             self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
-            for row, node in enumerate(nodes.facts):
-                told = told_gpu_count(node)
-                if told is not None:
-                    self._gpu_counts[row] = told
+            told = nodes.fact_column("gpus told", _told_gpus, float, lasting=True)
+            np.copyto(self._gpu_counts, told, where=~np.isnan(told))
 
     def _resource(self, task: Task) -> int | None:
         return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
@@ -98,6 +98,11 @@ class NodePlacement(Plugin):
             return free / room if room else 0.0
         count = self._gpu_counts.item(node.row)
         return free / 1000 / count if count else 0.0
+
+
+def _told_gpus(node: Node) -> float:
+    told = told_gpu_count(node)
+    return math.nan if told is None else told
 
 
 def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:

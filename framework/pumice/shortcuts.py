@@ -61,6 +61,18 @@ SHORTCUTS: dict[str, Shortcut] = {
         "nobody searches victims for a job that would not fit if it were alone",
         "the search is made all the same",
     ),
+    "slots": Shortcut(
+        "nothing is simulated for which the nodes cannot have the room",
+        "it is simulated and fails",
+    ),
+    "prefix": Shortcut(
+        "evictions that two simulations in a row have in common are made once",
+        "all are taken back after each and made again",
+    ),
+    "walk": Shortcut(
+        "the victims of a search are put in order once for all its steps",
+        "they are put in order for every step",
+    ),
     "patience": Shortcut(
         "the nodes that score best are asked one by one until one takes the task",
         "all are asked before the first is tried",
@@ -92,6 +104,10 @@ SHORTCUTS: dict[str, Shortcut] = {
     "tallies": Shortcut(
         "pods that a term of affinity or spread speaks of are counted as they come and go",
         "they are counted on all nodes for every question",
+    ),
+    "difference": Shortcut(
+        "a cycle's cluster is made out of that of the cycle before and of what has changed",
+        "it is built from all facts for every cycle",
     ),
     "collection": Shortcut(
         "nothing looks for garbage in circles while an action runs",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 _S = TaskStatus
 _READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
 _VALID = (*_READY, _S.PIPELINED, _S.PENDING)
+_STATUSES = len(TaskStatus)
 _by_key = attrgetter("key")
+_NOBODY = cast("dict[str, Task]", MappingProxyType({}))
+"""Stands for the tasks of a status that no task of a job ever had: most jobs know two."""
 
 
 class Members:
@@ -32,13 +36,24 @@ class Members:
         self.uid = uid
         self.min_available = min_available
         self.tasks: dict[str, Task] = {}
-        self.by_status: tuple[dict[str, Task], ...] = tuple({} for _ in TaskStatus)
+        self.by_status: list[dict[str, Task]] = [_NOBODY] * _STATUSES
+        """By status: the tasks that have it, by uid. Ask anew after a change."""
         self.pending_best_effort = 0
 
     def _enter(self, task: Task, status: TaskStatus) -> None:
-        self.by_status[status][task.uid] = task
+        tasks = self.by_status[status]
+        if tasks is _NOBODY:
+            tasks = self.by_status[status] = {}
+        tasks[task.uid] = task
         if status == _S.PENDING and task.best_effort:
             self.pending_best_effort += 1
+
+    def sort_anew(self) -> None:
+        """Sort the tasks by the statuses that they have now."""
+        self.by_status = [_NOBODY] * _STATUSES
+        self.pending_best_effort = 0
+        for task in self.tasks.values():
+            self._enter(task, task.status)
 
     def count(self, *statuses: TaskStatus) -> int:
         by_status = self.by_status
@@ -98,6 +113,7 @@ class SubJob(Members):
 
     __slots__ = (
         "allocated_hyper_node",
+        "found",
         "group_id",
         "job",
         "match_index",
@@ -132,6 +148,8 @@ class SubJob(Members):
         self.topology_constraint: Raw | None = None
         self.parent: SubGroupSet | None = None
         """For a pod set: the inner sub-group above it."""
+        self.found: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
 
     def __repr__(self) -> str:
         return f"<sub-job {self.uid}>"
@@ -147,6 +165,7 @@ class Job(Members):
         "created",
         "family",
         "fit_errors",
+        "found",
         "group",
         "journal",
         "last_start",
@@ -214,17 +233,21 @@ class Job(Members):
         self.reason = ""
         self.state: dict[str, Any] = {}
         """Notes of plugins and actions for this cycle, by name."""
+        self.found: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""
+        uid, status, vector = task.uid, task.status, task.vector
         task.job, task.sub_job = self, sub_job
-        for members in (self, sub_job):
-            members.tasks[task.uid] = task
-            members._enter(task, task.status)
-        sub_job.priority = max(sub_job.priority, task.priority)
-        self.total_request += task.vector
-        if IS_ALLOCATED[task.status]:
-            self.allocated += task.vector
+        self.tasks[uid] = sub_job.tasks[uid] = task
+        self._enter(task, status)
+        sub_job._enter(task, status)
+        if task.priority > sub_job.priority:
+            sub_job.priority = task.priority
+        self.total_request += vector
+        if IS_ALLOCATED[status]:
+            self.allocated += vector
 
     def subset(self, tasks: Iterable[Task], minimums: Mapping[str, int] | None = None) -> Job:
         """A job of only these tasks, as they are now, for a trial.
@@ -273,10 +296,12 @@ class Job(Members):
         sub_job = task.sub_job
         assert sub_job is not None
         self.journal.append(self)
-        uid, own, parts = task.uid, self.by_status, sub_job.by_status
-        del own[old][uid]
-        del parts[old][uid]
-        own[status][uid] = parts[status][uid] = task
+        uid = task.uid
+        for by_status in (self.by_status, sub_job.by_status):
+            del by_status[old][uid]
+            if by_status[status] is _NOBODY:
+                by_status[status] = {}
+            by_status[status][uid] = task
         task.status = status
         if task.best_effort:
             change = (status == _S.PENDING) - (old == _S.PENDING)

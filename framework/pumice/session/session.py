@@ -83,6 +83,7 @@ class Session:
         )
         self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
+        cluster.found.close()
         # After opening, so that a plugin's scope may depend on what it found.
         self.questions = NodeQuestions(self, verify=verify)
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]

@@ -27,6 +27,7 @@ class Simulation:
         self._session = session
         self._placer = placer
         self._ranks = session.order.has_job_keys and session.uses("ranked")
+        self._counts_slots = session.uses("slots")
 
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
@@ -39,7 +40,7 @@ class Simulation:
         claimant_placed = False
         for job in self._in_order(claimant, of_victims):
             if job is not claimant:
-                if room.may_take_from(job):
+                if not self._counts_slots or room.may_take_from(job):
                     self._placer.place(statement, job, where, promise=True)
             elif self._placer.place(statement, job, where, promise=True):
                 claimant_placed = True

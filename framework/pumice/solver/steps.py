@@ -88,13 +88,16 @@ class Steps:
         """Whom the first operations of the statement evict."""
         self._haunted = False
         """Whether an undo may leave something behind."""
+        self._counts_slots = session.uses("slots")
+        self._keeps_prefix = session.uses("prefix")
+        self._keeps_walk = session.uses("walk")
         self.simulations = 0
         self.refused = 0
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
         tasks = self._tasks
-        if len(tasks) > 1:
+        if len(tasks) > 1 and self._keeps_walk:
             self._walk.look_ahead(len(tasks))
         return bool(tasks) and all(map(self._step, tasks))
 
@@ -141,7 +144,7 @@ class Steps:
 
     def _set_out(self, recorded: set[str]) -> None:
         """Go over the victims again from the first, leaving out those that are set."""
-        if not self._walk.serves(recorded):
+        if not self._walk.serves(recorded) or (recorded and not self._keeps_walk):
             self._take_back([])
             self._walk = VictimWalk(self._rules.victims(self._job), self._chunks, recorded)
 
@@ -152,7 +155,7 @@ class Steps:
         if not len(self._statement):
             return walk.look_ahead(1)
         self._take_back([])
-        return walk.look_ahead(len(walk) + 1)
+        return walk.look_ahead(len(walk) + 1 if self._keeps_walk else 1)
 
     # -- one scenario
 
@@ -206,7 +209,9 @@ class Steps:
         return all(task.node in row_of for group in groups for task in group.tasks)
 
     def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
-        return self._haunted or self._slots.suffice(self._demand, leaving, for_victims=all_stay)
+        if self._haunted or not self._counts_slots:
+            return True
+        return self._slots.suffice(self._demand, leaving, for_victims=all_stay)
 
     def _spend(self) -> None:
         budget = self._rules.budget
@@ -239,7 +244,7 @@ class Steps:
     def _take_back(self, recorded: list[Task]) -> None:
         """Take everything back but the evictions that these victims begin with."""
         evicted, common = self._evicted, 0
-        if not self._haunted:
+        if not self._haunted and self._keeps_prefix:
             for one, other in zip(evicted, recorded, strict=False):
                 if one is not other:
                     break
