@@ -88,7 +88,7 @@ def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
 
     Mostly one of the first will do, so the others are put in order only when they come up.
     """
-    scores = np.nan_to_num(scores, nan=-np.inf)
+    scores = np.where(np.isnan(scores), -np.inf, scores)
     for _ in range(min(len(rows), _PATIENCE)):
         position = int(scores.argmax())
         yield int(rows[position])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
@@ -38,7 +38,7 @@ class Order:
         self._ranks = _Ranks(self.job_key, journal)
         self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
-        self._task_key_of: dict[str, tuple[Any, ...]] = {}
+        self._places_of: dict[str, _Places] = {}
 
     # -- queues
 
@@ -121,11 +121,17 @@ class Order:
 
     def task_key(self, task: Task) -> tuple[Any, ...]:
         """A task's place in the KAI family's order, where :attr:`has_task_keys`."""
-        key = self._task_key_of.get(task.uid)
-        if key is None:
+        return self._places(task).plain
+
+    def _places(self, task: Task) -> _Places:
+        """A task's places, which stay the same during a cycle."""
+        found = self._places_of.get(task.uid)
+        if found is None:
             opinions = [key(task) for key in self._task_keys or ()]
-            key = self._task_key_of[task.uid] = (*opinions, task.created, task.uid)
-        return key
+            plain, index = (*opinions, task.created, task.uid), task_index(task.name)
+            indexed = None if index is None else (*opinions, index, task.created, task.uid)
+            found = self._places_of[task.uid] = _Places(plain, indexed)
+        return found
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of a job, the first to place first."""
@@ -143,16 +149,12 @@ class Order:
 
     def _task_key(self, tasks: Sequence[Task]) -> Callable[[Task], Any] | None:
         """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
-        keys = self._task_keys
-        if keys is None:
+        if self._task_keys is None:
             return None
-        indexed = [task_index(task.name) for task in tasks]
-        if None not in indexed:
-            index_of = dict(zip((task.uid for task in tasks), indexed, strict=True))
-            return lambda t: (*[k(t) for k in keys], index_of[t.uid], t.created, t.uid)
-        if all(index is None for index in indexed):
-            return lambda t: (*[k(t) for k in keys], t.created, t.uid)
-        return None
+        indexed = sum(self._places(task).indexed is not None for task in tasks)
+        if indexed == len(tasks):
+            return lambda task: self._places_of[task.uid].indexed
+        return None if indexed else lambda task: self._places_of[task.uid].plain
 
     # -- victims
 
@@ -221,8 +223,17 @@ class Order:
             return task_key
         if self._job_keys is None:
             return None
-        of_job = {uid: [key(job) for key in self._job_keys] for uid, job in jobs.items()}
+        # Without the tie-break of jobs: victims of equal jobs go by the order of tasks.
+        of_job = {uid: self.job_rank(job)[:-2] for uid, job in jobs.items()}
         return lambda task: (of_job[task.job.uid], task_key(task))  # type: ignore[union-attr]
+
+
+class _Places(NamedTuple):
+    """A task's places in the two orders that know tasks by keys."""
+
+    plain: tuple[Any, ...]
+    indexed: tuple[Any, ...] | None
+    """With the number at the end of the name, where it has one."""
 
 
 class _Ranks:
