@@ -157,7 +157,7 @@ def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
     hopeless = not fits_empty_cluster(session.nodes, solver.chunk(job))
     statement = None
-    if not hopeless or not session.uses("refusal"):
+    if not hopeless or solver.leaves_ghosts or not session.uses("refusal"):
         statement = solver.solve(job, feasible_rows(session, job))
     if statement is not None:
         statement.commit()

@@ -86,8 +86,6 @@ class KeptCluster:
         change.carry_out()
         for task in change.arrived:
             self._note_task(task)
-        for task in change.rejoined:
-            note_task(task)
         for job in change.jobs.values():
             self._note_job(job)
         self._tell_statuses(describer, difference)
@@ -96,7 +94,7 @@ class KeptCluster:
         old.found.next_cycle(
             describer.jobs,
             change.tasks,
-            changed_rows=change.rows | set(rows),
+            changed_rows=change.rows,
             changed_jobs={*change.groups, *self._jobs_on(rows)},
             changed_tasks=change.anew,
             gone_tasks=difference.pods.gone,
@@ -170,8 +168,6 @@ class _Change:
         self.rows: set[int] = set()
         """Rows whose nodes hold other tasks than before."""
         self.arrived: list[Task] = []
-        self.rejoined: list[Task] = []
-        """Tasks that are not new, but parts of a job that is."""
         self.arrivals: dict[int, list[Task]] = {}
         """By row: new tasks that it holds."""
         self.jobs: dict[str, Job] = {}
@@ -228,7 +224,6 @@ class _Change:
             if group is not None and describer.makes_job(group):
                 stay = () if old is None else old.tasks.values()
                 members[uid] = [task for task in stay if task.uid not in self.leaving]
-                self.rejoined += members[uid]
                 self.jobs[uid] = describer.job(group)
             elif old is not None:
                 lost.add(uid)

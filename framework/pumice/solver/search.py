@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,12 @@ class Solver:
         """Scenarios that were refused without a simulation."""
         self.exhausted = False
         """Whether the last search ended because its budget was spent."""
+
+    @cached_property
+    def leaves_ghosts(self) -> bool:
+        """Whether a search that fails may change what later ones find."""
+        tasks = self._session.cluster.tasks.values()
+        return not self._rules.exact and any(task.gpu.shared for task in tasks)
 
     def chunk(self, job: Job) -> list[Task]:
         """The tasks that a search for the job would have to place together."""
