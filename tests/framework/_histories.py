@@ -31,7 +31,7 @@ def volcano(seed: int) -> Inventory:
     names = sorted(inventory.nodes)
     if dice.random() < 0.3:
         for number, name in enumerate(names):
-            inventory.hypernodes[f"rack-{number % 2}"] = _rack(number % 2)
+            inventory.hypernodes[f"rack-{number % 2}"] = rack(number % 2)
             node = inventory.nodes[name]
             labels = {**node.labels, "rack": str(number % 2)}
             inventory.nodes[name] = replace(node, labels=labels)
@@ -51,7 +51,7 @@ def volcano(seed: int) -> Inventory:
     return inventory
 
 
-def _rack(number: int) -> HyperNode:
+def rack(number: int) -> HyperNode:
     selector = {"labelMatch": {"matchLabels": {"rack": str(number)}}}
     return HyperNode(f"rack-{number}", 1, members=[{"type": "Node", "selector": selector}])
 
@@ -76,7 +76,7 @@ def kai(seed: int) -> Inventory:
             **_kai_group(dice),
         )
     others = world.inventory.others
-    others["ResourceClaim"] = {"ns/claim": _claim(2)}
+    others["ResourceClaim"] = {"ns/claim": claim(2)}
     if dice.random() < 0.3:
         devices = [{"name": "gpu-0"}, {"name": "gpu-1"}]
         spec = {"driver": "gpu.example.com", "nodeName": names[0], "devices": devices}
@@ -84,7 +84,7 @@ def kai(seed: int) -> Inventory:
     return world.inventory
 
 
-def _claim(count: int) -> dict[str, Any]:
+def claim(count: int) -> dict[str, Any]:
     request = {"name": "r", "exactly": {"deviceClassName": "gpu.example.com", "count": count}}
     labels = {"kai.scheduler/queue": "a"}
     return {"metadata": {"labels": labels}, "spec": {"devices": {"requests": [request]}}}
@@ -293,13 +293,13 @@ class Life:
                 name = self._pick("q", "r", "a", "none")
                 inventory.queues[name] = Queue(name, family=family)
             case "claim" if "ResourceClaim" in inventory.others:
-                inventory.others["ResourceClaim"]["ns/claim"] = _claim(self._pick(1, 2))
+                inventory.others["ResourceClaim"]["ns/claim"] = claim(self._pick(1, 2))
             case "bind" if inventory.pods:
                 pod = inventory.pods[self._pick(*sorted(inventory.pods))]
                 spec = {"selectedNode": self._pick(*sorted(inventory.nodes))}
                 inventory.others.setdefault("BindRequest", {})[pod.key] = {"spec": spec}
             case "rack" if inventory.hypernodes:
-                inventory.hypernodes["rack-1"] = _rack(self._pick(0, 1))
+                inventory.hypernodes["rack-1"] = rack(self._pick(0, 1))
             case "aim" if inventory.groups and inventory.hypernodes:
                 uid = self._pick(*sorted(inventory.groups))
                 inventory.extra["nominated_hypernodes"] = {uid: "rack-0"}

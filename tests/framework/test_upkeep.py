@@ -10,14 +10,16 @@ from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.errors import InvariantError
 from pumice.model import renewal
-from pumice.model.facts import HyperNode, PriorityClass, Queue
+from pumice.model.facts import HyperNode, NetworkTopology, PriorityClass, Queue
 from pumice.model.task import Task, TaskStatus
+from pumice.model.topology import ROOT
 from pumice.model.upkeep import ClusterKeeper
 from pumice.scheduler import Scheduler
 from pumice.testing.cluster import NOW
 from tests.bench._clusters import ALLOCATE, SHARES, Case, kai, kai_pending, pending_gangs
 from tests.framework._build import World, amount, bound, policy
-from tests.framework._histories import FAMILIES, Life
+from tests.framework._histories import FAMILIES, Life, claim, rack
+from tests.plugins._fair import FairWorld, ask
 
 LOUD = {"scheduler": {"on_plugin_error": "raise"}}
 POLICIES = {
@@ -32,7 +34,7 @@ POLICIES = {
     ),
 }
 CYCLES = 5
-EACH = 25
+EACH = 20
 
 
 def told(decisions):
@@ -131,6 +133,76 @@ def test_a_cluster_is_built_only_where_it_must_be(what):
     assert (second.nodes is first.nodes) == (what in RENEWED)
     keeper.take_back(second)
     assert keeper.cluster(inventory, now=NOW).inventory is inventory
+
+
+def renewed(*inventories):
+    """The cluster of the last of several cycles, each compared with a built one."""
+    keeper, nodes = ClusterKeeper(verify=True), None
+    for inventory in inventories:
+        cluster = keeper.cluster(inventory, now=NOW)
+        assert nodes is None or cluster.nodes is nodes
+        nodes = cluster.nodes
+        keeper.take_back(cluster)
+    return cluster
+
+
+def test_where_a_job_is_depends_on_the_tree():
+    world = World().node("a", labels={"rack": "0"}).node("b", labels={"rack": "0"})
+    world.running("j", on=["a"], network_topology=NetworkTopology("hard", 1))
+    first = changed(world.inventory, hypernodes={"rack-0": rack(0)})
+    assert renewed(first).jobs["ns/j"].allocated_hyper_node == "rack-0"
+    renamed = replace(rack(0), name="other")
+    second = changed(first, hypernodes={"rack-0": None, "other": renamed})
+    assert renewed(first, second).jobs["ns/j"].allocated_hyper_node == "other"
+    moved = changed(first, nodes={"a": replace(first.nodes["a"], labels={})})
+    assert renewed(first, moved).jobs["ns/j"].allocated_hyper_node == ROOT
+
+
+def test_a_pod_without_a_job_waits_for_its_group_to_come():
+    first = world().pod("stray", "ns/late").inventory
+    group = replace(first.groups["ns/j"], uid="ns/late", name="late")
+    second = changed(first, groups={"ns/late": group})
+    assert list(renewed(first, second).jobs["ns/late"].tasks) == ["stray"]
+    gone = changed(first, pods={"stray": None})
+    third = changed(gone, groups={"ns/late": group})
+    assert not renewed(first, gone, third).jobs["ns/late"].tasks
+
+
+class TestTheKaiFamily:
+    def inventory(self):
+        world = FairWorld()
+        world.node("n")
+        world.queue("q")
+        world.job("j", "q", ask(resource_claims=({"resourceClaimName": "claim"},)), ask(), ask())
+        world.job("k", "q", ask(), extra={"last_start_seconds_ago": 10})
+        inventory = world.inventory
+        inventory.others |= {"ResourceClaim": {"ns/claim": claim(1)}, "ResourceSlice": {}}
+        return inventory
+
+    def test_a_claim_that_changes_changes_the_pods_that_name_it(self):
+        first = self.inventory()
+        second = changed(first, others={"ResourceClaim": {"ns/claim": claim(3)}})
+        assert renewed(first).tasks["j-0"].gpu.claimed == 1
+        assert renewed(first, second).tasks["j-0"].gpu.claimed == 3
+
+    def test_a_bind_under_way_changes_its_pod(self):
+        first = self.inventory()
+        second = changed(first, others={"BindRequest": {"ns/j-1": {"spec": {"selectedNode": "n"}}}})
+        assert renewed(first, second).tasks["j-1"].status is TaskStatus.BINDING
+
+    def test_devices_that_come_need_another_cluster(self):
+        first, keeper = self.inventory(), ClusterKeeper(verify=True)
+        keeper.take_back(keeper.cluster(first, now=NOW))
+        spec = {"driver": "gpu.example.com", "nodeName": "n", "devices": [{"name": "gpu-0"}]}
+        second = changed(first, others={"ResourceSlice": {"s": {"spec": spec}}})
+        assert keeper.cluster(second, now=NOW).nodes.claimable.tolist() == [1]
+
+    def test_the_past_of_a_job_moves_with_the_time(self):
+        inventory, keeper = self.inventory(), ClusterKeeper(verify=True)
+        for now in (NOW, NOW + 100):
+            cluster = keeper.cluster(inventory, now=now)
+            assert cluster.jobs["ns/k"].last_start == now - 10
+            keeper.take_back(cluster)
 
 
 def test_other_scheduler_names_need_another_cluster():
