@@ -1,5 +1,6 @@
 """What the solver spares itself: simulations that must fail, and doing the same thing twice."""
 
+import random
 from collections import Counter
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from pumice.model.task import TaskStatus
 from pumice.session.chunks import Chunks
 from pumice.session.statement import Statement
+from pumice.solver.filters import IdleGpus, Room, packs
+from pumice.solver.scenario import Scenario, VictimGroup
 from pumice.solver.slots import Slots, asked_by
 from pumice.solver.walk import VictimWalk
 from tests.framework.test_solver import FAIR, Search, crowded
@@ -194,3 +197,52 @@ class TestSteps:
         )
         assert search.solve("x") is None
         assert search.solver.simulations == simulations
+
+
+class TestIdleGpus:
+    @pytest.mark.parametrize("seed", range(30))
+    def test_it_answers_as_if_all_nodes_were_looked_at_every_time(self, seed):
+        rng = random.Random(seed)
+        world = FairWorld()
+        world.queue("q")
+        names = [f"n{number}" for number in range(rng.randint(1, 5))]
+        for name in names:
+            world.node(name, gpu=4)
+        for number in range(rng.randint(1, 12)):
+            world.job(f"v{number}", "q", ask(gpu=rng.choice([1, 2]), on=rng.choice(names)))
+        world.job("x", "q", ask())
+        world.open(*FAIR)
+        nodes = world.session.nodes
+        needs = sorted([rng.choice([1, 2, 4]) for _ in range(rng.randint(1, 4))], reverse=True)
+        rule, free = IdleGpus(nodes, needs, Room(nodes)), Room(nodes).of.copy()
+        scenario = Scenario(world.job_of("x"), [], allow_consolidating=True)
+        for job in [None, *(j for j in world.session.jobs.values() if j.name != "x")]:
+            if job is not None:
+                tasks = list(job.tasks.values())
+                scenario.add(VictimGroup(job, tasks))
+                for task in tasks:
+                    free[nodes.row_of[task.node]] += task.gpu.devices
+            roomiest = sorted(free.tolist(), reverse=True)[: len(needs)]
+            assert rule.may_work(scenario) is packs(needs, roomiest)
+
+
+def test_a_part_that_was_widened_is_like_one_made_at_once():
+    world = FairWorld()
+    world.node()
+    world.queue("q")
+    world.job("j", "q", ask(on="n"), ask(), ask(gpu=2), min_member=2)
+    world.open(*FAIR)
+    job = world.job_of("j")
+    at_once = job.subset(job.tasks.values(), {"default": 3})
+    widened = job.subset(())
+    for size, task in enumerate(job.tasks.values(), 1):
+        widened.widen(task, size)
+    for part in (at_once, widened):
+        assert list(part.tasks) == ["j-0", "j-1", "j-2"]
+        assert [len(tasks) for tasks in part.by_status] == [len(t) for t in job.by_status]
+        assert part.total_request.tolist() == job.total_request.tolist()
+        assert part.allocated.tolist() == job.allocated.tolist()
+        assert part.sub_jobs["default"].min_available == 3
+        assert list(part.sub_jobs["default"].tasks) == list(part.tasks)
+        assert (part.uid, part.queue, part.refusals) == (job.uid, job.queue, job.refusals)
+    assert job.sub_jobs["default"].min_available == 2
