@@ -107,7 +107,7 @@ class VictimQueues:
         ``keep`` is asked when a job's turn comes.
         """
         session = self._session
-        if not session.order.has_job_keys:
+        if not session.order.has_job_keys or not session.uses("ranked"):
             return self.make_at_once(lambda job: of_queue(job.queue) and keep(job))
         entries = self._holding.refresh()
         return QueueTree.ranked(
@@ -152,18 +152,20 @@ def feasible_rows(session: Session, job: Job) -> list[int]:
 
 def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
-    if not fits_empty_cluster(session.nodes, solver.chunk(job)):
+    hopeless = not fits_empty_cluster(session.nodes, solver.chunk(job))
+    statement = None
+    if not hopeless or not session.uses("refusal"):
+        statement = solver.solve(job, feasible_rows(session, job))
+    if statement is not None:
+        statement.commit()
+        return True
+    if hopeless:
         job.refusals.append(
             Refusal(
                 "TooLarge", "its GPUs would not fit on the nodes even if nobody else were there"
             )
         )
-        return False
-    statement = solver.solve(job, feasible_rows(session, job))
-    if statement is not None:
-        statement.commit()
-        return True
-    if solver.exhausted:
+    elif solver.exhausted:
         job.refusals.append(
             Refusal(
                 "SearchBudgetSpent",

@@ -89,7 +89,7 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueForesight(session)
+        self._foresight = QueueForesight(session) if session.uses("foresight") else None
         self._nobody = Evictable(session, (), lambda task: False)
         self._claimants: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
@@ -155,8 +155,10 @@ class _Preemption:
             or awaits_nominated_node(session, task)
         ):
             return False
-        # Plugins only ever allow fewer than all: elsewhere it would be too little.
-        promising = covers(session.nodes.future_idle + claim.prey.total, task.vector)
+        promising = np.ones(len(session.nodes), bool)
+        if session.uses("promising"):
+            # Plugins only ever allow fewer than all: elsewhere it would be too little.
+            promising = covers(session.nodes.future_idle + claim.prey.total, task.vector)
         for group in self._nodes.groups(task):
             rows = group[promising[group]]
             if not len(rows):
@@ -186,7 +188,11 @@ class _Preemption:
                 continue
             if queue_full is None:
                 queue_full = not self._session.ask.allocatable(queue, task)
-            if queue_full and self._foresight.hopeless(queue, task, row, victims):
+            if (
+                queue_full
+                and self._foresight is not None
+                and self._foresight.hopeless(queue, task, row, victims)
+            ):
                 continue
             if self._on_node(statement, task, row, queue, victims):
                 return True

@@ -48,6 +48,7 @@ class _Reclaiming:
         self._nodes = CurableNodes(session, remember=False)
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
+        self._looks_ahead = session.uses("promising")
 
     def run(self) -> None:
         session = self._session
@@ -93,8 +94,10 @@ class _Reclaiming:
         if self._session.queues[task.queue].reclaimable:
             own = self._evictable.of(task.queue)
             count, total = count - own.count, total - own.total
-        # Plugins only ever allow fewer: elsewhere nobody is there, or all would be too little.
-        promising = (count > 0) & covers(nodes.future_idle + total, task.vector)
+        promising = count > 0
+        if self._looks_ahead:
+            # Plugins only ever allow fewer: elsewhere all would be too little.
+            promising &= covers(nodes.future_idle + total, task.vector)
         for group in self._nodes.groups(task):
             for row in group[promising[group]].tolist():
                 candidates = [victim for victim in prey.tasks[row] if accepts(victim)]

@@ -23,6 +23,7 @@ class JobAmounts:
         self._amounts = amounts
         self._chunks = Chunks(session.ask)
         self._evictions = session.decisions.evictions
+        self._remembers = session.uses("amounts")
         self._changes: dict[str, int] = {}
         self._asked: dict[str, tuple[Job, int, int, Amount]] = {}
         self._held: dict[str, tuple[Job, int, Amount]] = {}
@@ -37,7 +38,7 @@ class JobAmounts:
             return NOTHING
         # A task evicted on trial may be placed again, one evicted for good may not.
         changes, evictions = self._changes.get(job.uid, 0), len(self._evictions)
-        known = self._asked.get(job.uid)
+        known = self._asked.get(job.uid) if self._remembers else None
         if known is not None and known[0] is job and known[1] == changes and known[2] == evictions:
             return known[3]
         amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
@@ -47,7 +48,7 @@ class JobAmounts:
     def held(self, job: Job) -> Amount:
         """What the tasks that have their place hold."""
         now = self._changes.get(job.uid, 0)
-        known = self._held.get(job.uid)
+        known = self._held.get(job.uid) if self._remembers else None
         if known is not None and known[0] is job and known[1] == now:
             return known[2]
         amount = add_up(

@@ -34,8 +34,9 @@ class _Journal:
 class HeldPods(Presence):
     """All pods on the nodes, those that are leaving included."""
 
-    def __init__(self, columns: LabelColumns) -> None:
-        super().__init__(columns)
+    def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
+        super().__init__(columns, remembers=remembers)
+        self._there = None
         self._journal = _Journal(self.table)
         self._journal.changed()
 

@@ -25,7 +25,7 @@ Asked = tuple[tuple[int, int], ...]
 class Columns:
     """Positions of resources in a queue's lists: the cluster's, then those only queues name."""
 
-    __slots__ = ("_asked", "names", "pods", "position")
+    __slots__ = ("_asked", "names", "pods", "position", "remembers")
 
     def __init__(self, session: Session) -> None:
         known = session.nodes.dimensions.names
@@ -40,6 +40,8 @@ class Columns:
         self.position = {name: i for i, name in enumerate(self.names)}
         self.pods = self.position[PODS]
         self._asked: dict[int, Asked] = {}
+        self.remembers = session.uses("shares")
+        """Whether what follows from a queue's books is remembered until they change."""
 
     def amounts(self, resource: Resource, missing: float = 0) -> list[float]:
         """A resource as a list; ``missing`` stands for the scalars that it does not name."""
@@ -125,7 +127,7 @@ class QueueShare:
     @property
     def held(self) -> Resource:
         """``allocated`` as a resource; not to be changed."""
-        if self._held is None:
+        if self._held is None or not self.columns.remembers:
             self._held = self.columns.resource(self.allocated)
         return self._held
 
@@ -145,7 +147,7 @@ class QueueShare:
     @property
     def share(self) -> float:
         """The largest part that is held of a resource that is deserved; 0 where nothing is."""
-        if self._share is None:
+        if self._share is None or not self.columns.remembers:
             held, position = self.allocated, self.columns.position
             self._share = max(
                 (

@@ -86,7 +86,7 @@ class KaiPredicates(Plugin):
         fixed = FixedFilters(columns, TaintGroups(table), affinity=True, taints_count=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
         self._kinds = NodeKinds(table, fixed, workers)
-        held = HeldPods(columns)
+        held = HeldPods(columns, remembers=session.uses("tallies"))
         reader = TermReader(Namespaces(inventory))
         self._affinity = AffinityFilter(held, reader, session.cluster.tasks.values())
         self._ports = HeldPorts(table)

@@ -103,7 +103,7 @@ class NodeOrder(Plugin):
         self._score = self._fullness.score
         self._taints = TaintGroups(table)
         self._images = Images(table)
-        self._presence = Presence(self._columns)
+        self._presence = Presence(self._columns, remembers=self.session.uses("tallies"))
         reader = TermReader(Namespaces(cluster.inventory))
         tasks = cluster.tasks.values() if weights.pod_affinity else ()
         self._affinity = AffinityScore(self._presence, reader, tasks)

@@ -30,7 +30,7 @@ class PodAffinity(Plugin):
     def on_session_open(self) -> None:
         cluster = self.session.cluster
         self._affinity = AffinityScore(
-            HeldPods(LabelColumns(self.session.nodes)),
+            HeldPods(LabelColumns(self.session.nodes), remembers=self.session.uses("tallies")),
             TermReader(Namespaces(cluster.inventory)),
             cluster.tasks.values(),
         )

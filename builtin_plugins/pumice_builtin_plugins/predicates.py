@@ -72,7 +72,7 @@ class Predicates(Plugin):
         table, cluster, options = self.session.nodes, self.session.cluster, self.options
         self._table = table
         self._columns = LabelColumns(table)
-        self._presence = Presence(self._columns)
+        self._presence = Presence(self._columns, remembers=self.session.uses("tallies"))
         self._pods = table.pod_count.copy()
         self._pod_view, self._most_view = self._pods.data, table.max_pods.data
         taints = TaintGroups(table)

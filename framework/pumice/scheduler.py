@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
@@ -55,7 +56,7 @@ class Scheduler:
 
     def open_session(self) -> Session:
         self.cycle += 1
-        with no_collection():
+        with self._no_collection():
             cluster = build_cluster(
                 self.backend.snapshot(),
                 now=self.backend.now(),
@@ -75,7 +76,7 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with no_collection():
+        with self._no_collection():
             action.execute(session)
         if self.verify:
             check(session)
@@ -92,6 +93,9 @@ class Scheduler:
             len(decisions.pipelined),
         )
         return decisions
+
+    def _no_collection(self) -> AbstractContextManager[None]:
+        return no_collection() if self.policy.scheduler.uses("collection") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

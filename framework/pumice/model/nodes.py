@@ -66,6 +66,8 @@ class NodeTable:
         """Per row: the tasks on the node, by uid."""
         self._journal: list[int] = []
         self._journal_base = 0
+        self.tells_changes = True
+        """Whether the journal may be read; without, everything may have changed."""
         self._fact_columns: dict[Hashable, np.ndarray] = {}
         self._handles: dict[int, NodeHandle] = {}
         self._shares: dict[int, GpuShares] = {}
@@ -198,9 +200,9 @@ class NodeTable:
         return self._journal_base + len(self._journal)
 
     def changed_since(self, version: int) -> list[int] | None:
-        """The rows changed since a version, without repetition; None: too long ago to tell."""
+        """The rows changed since a version, without repetition; None: it cannot be told."""
         start = version - self._journal_base
-        if start < 0:
+        if start < 0 or not self.tells_changes:
             return None
         recent = self._journal[start:]
         return recent if len(recent) < 2 else sorted(set(recent))

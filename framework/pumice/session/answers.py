@@ -34,6 +34,7 @@ class ClassAnswers:
         "ranked",
         "reasons",
         "request",
+        "scalar",
         "scorers",
         "scores",
         "short",
@@ -42,9 +43,17 @@ class ClassAnswers:
     )
 
     def __init__(
-        self, task: Task, nodes: NodeTable, filters: list[Filter], scorers: list[Scorer]
+        self,
+        task: Task,
+        nodes: NodeTable,
+        filters: list[Filter],
+        scorers: list[Scorer],
+        *,
+        scalar: bool = True,
     ) -> None:
+        """``scalar``: a few changed rows are brought up to date one by one."""
         self.nodes = nodes
+        self.scalar = scalar
         self.filters = filters
         self.scorers = scorers
         vector: list[int] = task.vector.tolist()
@@ -69,7 +78,7 @@ class ClassAnswers:
         if self.version == version:
             return
         rows = None if self.version < 0 else nodes.changed_since(self.version)
-        if rows is not None and len(rows) <= _FEW:
+        if rows is not None and len(rows) <= _FEW and self.scalar:
             for row in rows:
                 self._renew_row(task, row)
         elif rows is not None and len(rows) < len(nodes) // 2:

@@ -22,10 +22,13 @@ JobHeap = LiveHeap[Job] | KeyHeap[Job]
 class Order:
     """Who goes first in this session. ``…_before(l, r)`` tells whether l goes before r."""
 
-    def __init__(self, ask: Dispatch, on_error: Callable[[PluginError], None]) -> None:
+    def __init__(
+        self, ask: Dispatch, on_error: Callable[[PluginError], None], *, by_keys: bool = True
+    ) -> None:
+        """``by_keys``: keys are sorted by where every plugin that orders gives one."""
         self._ask = ask
-        self._job_keys = _key_functions(ask, "job_order", on_error)
-        self._task_keys = _key_functions(ask, "task_order", on_error)
+        self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
+        self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
 
     # -- queues
 

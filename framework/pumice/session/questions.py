@@ -45,6 +45,9 @@ class NodeQuestions:
             session.ask.has(point) for point in ("best_node", "node_map", "node_reduce")
         )
         self._verify = verify
+        self._remembers = session.uses("answers")
+        self._shares_reasons = session.uses("reasons")
+        self._scalar = session.uses("scalar")
         self._classes: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, tuple[str, ...]], _Class] = {}
         reads = {name for voice in (*self._filters, *self._scorers) for name in voice.plugin.reads}
@@ -94,7 +97,7 @@ class NodeQuestions:
 
     def _class(self, task: Task) -> _Class:
         key = (self.class_id(task), task.state.get(_SKIPPED, _NOBODY))
-        found = self._memo.get(key)
+        found = self._memo.get(key) if self._remembers else None
         if found is None:
             found = self._memo[key] = self._new_class(task, key[1])
         else:
@@ -116,6 +119,7 @@ class NodeQuestions:
                 self._nodes,
                 filters[:first_live],
                 [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if keep],
+                scalar=self._scalar,
             ),
             filters[first_live:],
             [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if not keep],
@@ -236,7 +240,7 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
-        if found.simple and self._plain_choice and exclude is None:
+        if found.simple and self._plain_choice and exclude is None and self._remembers:
             ranked = answers.ranked if rows is None else answers.ranked[rows]
             if not len(ranked):
                 return None
@@ -273,7 +277,7 @@ class NodeQuestions:
         """Why none of these nodes can take the task: room first, then the filters."""
         found = self._class(task)
         answers = found.answers
-        shared = rows is None and found.remembered_filters
+        shared = rows is None and found.remembered_filters and self._shares_reasons
         if shared and answers.snapshot is not None and answers.snapshot[0] == answers.version:
             return FitErrors(answers.snapshot[1], None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)

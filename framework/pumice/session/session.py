@@ -76,7 +76,8 @@ class Session:
         ]
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
-        self.order = Order(self.ask, on_error=self.report)
+        self.order = Order(self.ask, on_error=self.report, by_keys=self.uses("keys"))
+        self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
         # After opening, so that a plugin's scope may depend on what it found.
         self.questions = NodeQuestions(self, verify=verify)
@@ -90,6 +91,10 @@ class Session:
     def runs(self, action: str) -> bool:
         """Whether the policy lists an action."""
         return any(entry.name == action for entry in self.policy.actions)
+
+    def uses(self, shortcut: str) -> bool:
+        """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
+        return self.policy.scheduler.uses(shortcut)
 
     # -- jobs and sub-jobs
 

@@ -40,6 +40,7 @@ class WholeJobs:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._chunks = Chunks(session.ask)
+        self._patience = _PATIENCE if session.uses("patience") else 0
 
     @property
     def chunks(self) -> Chunks:
@@ -209,7 +210,7 @@ class WholeJobs:
         if not len(every):
             return False
         # Mostly the best one passes, so the others are not asked.
-        for _ in range(_PATIENCE):
+        for _ in range(self._patience):
             position = int(ranked.argmax())
             if ranked[position] == -np.inf:
                 return False

@@ -59,6 +59,7 @@ class Solver:
         self._allow_consolidating = allow_consolidating
         self._budget = budget
         self._ghosts = ghosts
+        self._ranks = session.order.has_job_keys and session.uses("ranked")
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0
@@ -203,7 +204,7 @@ class Solver:
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
         left[claimant.uid] = claimant
         # Others that wait decide which queue comes next, but nothing within a queue.
-        by_rank = session.order.has_job_keys
+        by_rank = self._ranks
         rank = {uid: session.order.job_key(job) for uid, job in left.items()} if by_rank else {}
         tree: QueueTree | None = None
         while left and not (by_rank and len({job.queue for job in left.values()}) == 1):
@@ -222,7 +223,7 @@ class Solver:
         session = self._session
         apart = {claimant.uid, *of_victims}
         victims = [session.jobs[uid] for uid in sorted(of_victims - {claimant.uid})]
-        if not session.order.has_job_keys:
+        if not self._ranks:
             others = [
                 job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)
             ]
