@@ -28,7 +28,7 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
     for job in session.jobs.values():
         with session.turn(job):
             if may_claim(session, job):
-                waiting = starving.setdefault(job.queue, session.order.job_heap())
+                waiting = starving.setdefault(job.queue, session.order.job_heap(evicting=True))
                 if session.ask.job_starving(job):
                     waiting.push(job)
     return starving

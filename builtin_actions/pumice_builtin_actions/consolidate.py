@@ -73,6 +73,7 @@ class Consolidate(Action):
             session,
             waiting_jobs(session, lambda job: job.preemptible and may_evict(job)),
             depth=self.options.queue_depth,
+            evicting=True,
         )
         while jobs:
             job = jobs.pop()

@@ -119,7 +119,7 @@ class _Preemption:
             or job.has_network_topology
         ):
             return
-        self._claimants.setdefault(job.queue, session.order.job_heap()).push(job)
+        self._claimants.setdefault(job.queue, session.order.job_heap(evicting=True)).push(job)
         self._starving.setdefault(job.queue, []).append(job)
 
     def _between_jobs(self, job: Job) -> None:

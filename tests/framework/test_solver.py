@@ -126,6 +126,16 @@ class TestPlans:
         assert search.trace() == before
         assert len(search.evictions(search.solve("x"))) == 3
 
+    def test_who_is_on_a_node_that_is_gone_is_in_no_plan(self):
+        world = crowded(2)
+        world.job("split", "b", ask(on="gone"), ask(on="n"))
+        world.job("x", "a", ask(gpu=2))
+        del world.inventory.pods["v1-0"]
+        search = Search(world)
+        before = search.trace()
+        assert search.solve("x") is None
+        assert search.trace() == before
+
     def test_a_satisfied_job_gets_one_task_more(self):
         world = crowded(3)
         world.inventory.pods["v2-0"].group = ""

@@ -23,10 +23,19 @@ class Order:
     """Who goes first in this session. ``…_before(l, r)`` tells whether l goes before r."""
 
     def __init__(
-        self, ask: Dispatch, on_error: Callable[[PluginError], None], *, by_keys: bool = True
+        self,
+        ask: Dispatch,
+        on_error: Callable[[PluginError], None],
+        *,
+        journal: Sequence[Job] = (),
+        by_keys: bool = True,
     ) -> None:
-        """``by_keys``: keys are sorted by where every plugin that orders gives one."""
+        """``journal`` has every job that something happens to.
+
+        ``by_keys``: jobs and tasks are sorted by keys where every plugin that orders gives one.
+        """
         self._ask = ask
+        self._ranks = _Ranks(self.job_key, journal)
         self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
 
@@ -76,12 +85,14 @@ class Order:
         """A job's place in the order, where :attr:`has_job_keys`."""
         return (*[key(job) for key in self._job_keys or ()], job.created, job.uid)
 
-    def job_heap(self, jobs: Iterable[Job] = ()) -> JobHeap:
-        """Jobs of a queue, the first to serve on top."""
-        keys = self._job_keys
-        if keys is None:
+    def job_heap(self, jobs: Iterable[Job] = (), *, evicting: bool = False) -> JobHeap:
+        """Jobs of a queue, the first to serve on top.
+
+        ``evicting``: jobs may lose tasks while they wait inside, which changes their order.
+        """
+        if self._job_keys is None:
             return LiveHeap(self.job_before, jobs)
-        return KeyHeap(self.job_key, jobs)
+        return LiveHeap(self._ranks.before, jobs) if evicting else KeyHeap(self.job_key, jobs)
 
     # -- sub-jobs
 
@@ -175,6 +186,31 @@ class Order:
             return None
         of_job = {uid: [key(job) for key in self._job_keys] for uid, job in jobs.items()}
         return lambda task: (of_job[task.job.uid], task_key(task))  # type: ignore[union-attr]
+
+
+class _Ranks:
+    """Places of jobs in the order, each worked out again once something happened to the job."""
+
+    __slots__ = ("_journal", "_key", "_of", "_seen")
+
+    def __init__(self, key: Callable[[Job], Any], journal: Sequence[Job]) -> None:
+        self._key = key
+        self._journal = journal
+        self._seen = 0
+        self._of: dict[str, Any] = {}
+
+    def before(self, left: Job, right: Job) -> bool:
+        if self._seen != len(self._journal):
+            for job in self._journal[self._seen :]:
+                self._of.pop(job.uid, None)
+            self._seen = len(self._journal)
+        return bool(self._rank(left) < self._rank(right))
+
+    def _rank(self, job: Job) -> Any:
+        rank = self._of.get(job.uid)
+        if rank is None:
+            rank = self._of[job.uid] = self._key(job)
+        return rank
 
 
 def task_index(name: str) -> int | None:

@@ -42,7 +42,8 @@ class QueueTree:
     """Takes jobs from a tree of queues, re-sorting only what reaches the top.
 
     With ``victims`` everything is reversed: the worst job of the queue that is best off.
-    ``depth`` limits how many jobs of a leaf queue are considered.
+    ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
+    while they wait inside.
     """
 
     def __init__(
@@ -52,9 +53,11 @@ class QueueTree:
         *,
         victims: bool = False,
         depth: int | None = None,
+        evicting: bool = False,
     ) -> None:
         self._session = session
         self._victims = victims
+        self._evicting = evicting
         self._depth = depth
         self._branches: dict[str, _Branch] = {}
         self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
@@ -112,7 +115,7 @@ class QueueTree:
         """Jobs of a queue; by keys where the order has them and nothing depends on the slots."""
         order = self._session.order
         if order.has_job_keys and not self._victims and self._depth is None:
-            return KeyHeap(order.job_key)
+            return order.job_heap(evicting=self._evicting)
         return LiveHeap(self._job_before)
 
     def pop(self) -> Job:

@@ -76,7 +76,12 @@ class Session:
         ]
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
-        self.order = Order(self.ask, on_error=self.report, by_keys=self.uses("keys"))
+        self.order = Order(
+            self.ask,
+            on_error=self.report,
+            journal=cluster.job_journal,
+            by_keys=self.uses("keys"),
+        )
         self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
         # After opening, so that a plugin's scope may depend on what it found.

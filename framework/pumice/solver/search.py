@@ -144,6 +144,8 @@ class Solver:
             for node in nodes:
                 mark = statement.checkpoint()
                 groups = [] if latest is None else scenario.groups_on(node)
+                if not self._are_here(groups):
+                    break
                 fresh = self._evict(statement, scenario, groups)
                 row_of = session.nodes.row_of
                 added = {row_of[t.node] for t in fresh if t.node in row_of} - rows
@@ -160,6 +162,11 @@ class Solver:
                 statement.rollback(mark)
             statement.rollback(0)
         return None
+
+    def _are_here(self, groups: list[VictimGroup]) -> bool:
+        """Whether all are on nodes of the session: a plan that takes others cannot be proven."""
+        row_of = self._session.nodes.row_of
+        return all(task.node in row_of for group in groups for task in group.tasks)
 
     def _evict(
         self, statement: Statement, scenario: Scenario, groups: list[VictimGroup]
