@@ -28,6 +28,9 @@ _ALIVE = (
     TaskStatus.PENDING,
 )
 
+_SHARED = "devices are shared"
+"""The session's note whether any task asks for a part of a GPU."""
+
 
 class DepthOptions(Action.Options):
     """Options of actions that walk the queue tree."""
@@ -150,11 +153,24 @@ def feasible_rows(session: Session, job: Job) -> list[int]:
     return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0)).tolist()
 
 
+def _refuses_early(session: Session, solver: Solver) -> bool:
+    """Whether no search is made for a job that cannot fit.
+
+    Where devices are shared, the books may promise more than there is: a search could find a plan
+    that is none, as KAI's does.
+    """
+    shared: bool | None = session.state.get(_SHARED)
+    if shared is None:
+        shared = any(task.gpu.shared for task in session.cluster.tasks.values())
+        session.state[_SHARED] = shared
+    return not solver.ghosts if shared else session.uses("refusal")
+
+
 def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
     hopeless = not fits_empty_cluster(session.nodes, solver.chunk(job))
     statement = None
-    if not hopeless or not session.uses("refusal"):
+    if not hopeless or not _refuses_early(session, solver):
         statement = solver.solve(job, feasible_rows(session, job))
     if statement is not None:
         statement.commit()

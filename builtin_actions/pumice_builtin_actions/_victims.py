@@ -127,19 +127,18 @@ class EvictableByQueue:
     def __init__(self, session: Session, statuses: Iterable[TaskStatus]) -> None:
         self._session = session
         self._statuses = frozenset(statuses)
-        self._keeps = session.uses("victims")
         self._of: dict[str, Evictable] = {}
         self._reclaimable: Evictable | None = None
 
     def of(self, queue: str) -> Evictable:
-        found = self._of.get(queue) if self._keeps else None
-        if found is None:
+        found = self._of.get(queue)
+        if found is None or not self._session.uses("victims"):
             found = self._of[queue] = self._new(lambda job: job.queue == queue)
         return found.renewed()
 
     def reclaimable(self) -> Evictable:
-        found = self._reclaimable if self._keeps else None
-        if found is None:
+        found = self._reclaimable
+        if found is None or not self._session.uses("victims"):
             queues = self._session.queues
             found = self._reclaimable = self._new(lambda job: queues[job.queue].reclaimable)
         return found.renewed()

@@ -89,7 +89,7 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueForesight(session) if session.uses("foresight") else None
+        self._foresight = QueueForesight(session)
         self._nobody = Evictable(session, (), lambda task: False)
         self._claimants: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
@@ -190,7 +190,7 @@ class _Preemption:
                 queue_full = not self._session.ask.allocatable(queue, task)
             if (
                 queue_full
-                and self._foresight is not None
+                and self._session.uses("foresight")
                 and self._foresight.hopeless(queue, task, row, victims)
             ):
                 continue

@@ -48,7 +48,6 @@ class _Reclaiming:
         self._nodes = CurableNodes(session, remember=False)
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
-        self._looks_ahead = session.uses("promising")
 
     def run(self) -> None:
         session = self._session
@@ -95,7 +94,7 @@ class _Reclaiming:
             own = self._evictable.of(task.queue)
             count, total = count - own.count, total - own.total
         promising = count > 0
-        if self._looks_ahead:
+        if self._session.uses("promising"):
             # Plugins only ever allow fewer: elsewhere all would be too little.
             promising &= covers(nodes.future_idle + total, task.vector)
         for group in self._nodes.groups(task):

@@ -15,10 +15,10 @@ GROUP_LABEL = "kai.scheduler/subgroup-name"
 
 
 def draw(dice: random.Random) -> FairWorld:
-    """Up to five nodes with GPUs, mostly taken, and jobs that want some."""
+    """A few nodes with GPUs, mostly taken, and jobs that want some."""
     world = FairWorld()
     free: dict[str, float] = {}
-    for number in range(dice.randint(2, 4)):
+    for number in range(dice.randint(2, 3)):
         name = f"n{number}"
         gpus = dice.choice([1, 2, 2, 4])
         world.node(
@@ -37,9 +37,9 @@ def draw(dice: random.Random) -> FairWorld:
     for value in (50, 75, 125):
         world.inventory.priority_classes[f"p{value}"] = PriorityClass(f"p{value}", value)
     queues = _queues(world, dice)
-    for number in range(dice.randint(3, 6)):
+    for number in range(dice.randint(2, 5)):
         _running(world, f"r{number}", free, queues, dice)
-    for number in range(dice.randint(1, 4)):
+    for number in range(dice.randint(1, 3)):
         _waiting(world, f"w{number}", queues, dice)
     return world
 
@@ -156,4 +156,75 @@ def _job(
         priority_class=dice.choice(["p50", "p50", "p75", "p125"]),
         created=float(dice.randint(0, 3)),
         **facts,
+    )
+
+
+def draw_contested(dice: random.Random) -> FairWorld:
+    """Nodes full of jobs that are alike, whole GPUs or halves, and claims on them; or empty nodes.
+
+    Some jobs that hold GPUs want more, so that they are claimants and victims at once.
+    """
+    world = FairWorld()
+    slots: list[tuple[str, str]] = []
+    halves = dice.random() < 0.4
+    for number in range(dice.randint(2, 3)):
+        name, gpus = f"n{number}", dice.choice([2, 2, 4])
+        world.node(name, gpu=gpus, gpu_memory=16_000)
+        slots += [(name, f"{name}-{gpu}") for gpu in range(gpus) for _ in range(1 + halves)]
+    for value in (50, 75, 125):
+        world.inventory.priority_classes[f"p{value}"] = PriorityClass(f"p{value}", value)
+    total = len(slots) / (1 + halves)
+    world.queue("d", total)
+    names = ["q0", "q1", "q2"][: dice.choice([1, 2, 2, 3])]
+    for name in names:
+        world.queue(name, dice.choice([0, total // 2, total]), parent="d")
+    dice.shuffle(slots)
+    holes = dice.choice([(), (), (), {f"{name}-0" for name in world.inventory.nodes}])
+    taken = [slot for slot in slots if slot[1] not in holes]
+    taken = taken[: max(len(taken) - dice.choice([0, 0, 1, 2, 99]), 0)]
+    claims = 1 if taken else 3
+    number = 0
+    while taken:
+        size = dice.randint(1, 3)
+        held, taken = taken[:size], taken[size:]
+        pods = [_slot(place, halves, dice) for place in held]
+        pods += [_claim(1, halves)] * dice.choice([0, 0, 0, 2])
+        _alike(world, f"r{number}", names, pods, len(held), dice)
+        number += 1
+    for number in range(claims + dice.randint(0, 2)):
+        sizes = dice.choice([[1], [1, 1], [2], [2], [2, 2], [2, 1, 1], [1, 1, 2], [2] * 4, [4, 4]])
+        half = halves and dice.random() < 0.5
+        pods = [_claim(size, half) for size in sizes]
+        _alike(world, f"w{number}", names, pods, len(pods), dice)
+    return world
+
+
+def _slot(place: tuple[str, str], half: bool, dice: random.Random) -> dict[str, Any]:
+    node, group = place
+    facts = {"deleted": FairWorld().now} if dice.random() < 0.05 else {}
+    if half:
+        facts |= {"fraction": 0.5, "extra": {"gpu_groups": (group,)}}
+    return ask(gpu=0 if half else 1, on=node, **facts)
+
+
+def _claim(size: int, half: bool) -> dict[str, Any]:
+    return ask(gpu=0, fraction=0.5) if half else ask(gpu=size)
+
+
+def _alike(
+    world: FairWorld,
+    name: str,
+    queues: list[str],
+    pods: list[dict[str, Any]],
+    count: int,
+    dice: random.Random,
+) -> None:
+    world.job(
+        name,
+        dice.choice(queues),
+        *pods,
+        min_member=dice.choice([count, 1, max(count - 1, 1)]),
+        priority_class=dice.choice(["p50", "p50", "p50", "p75", "p125"]),
+        created=float(dice.randint(0, 2)),
+        last_start=world.now - 1000,
     )

@@ -27,20 +27,20 @@ PATHS = ("root/eng/dev", "root/eng/prod", "root/sci")
 
 
 def draw(dice: random.Random, *, guests: bool = False) -> Cluster:
-    """Up to five nodes, most of them full, and jobs that want more than is left.
+    """A few nodes, most of them full, and jobs that want more than is left.
 
     With ``guests`` some jobs are of the KAI family.
     """
     cluster = Cluster()
-    names = [f"n{i}" for i in range(dice.randint(2, 4))]
+    names = [f"n{i}" for i in range(dice.randint(2, 3))]
     for name in names:
         _node(cluster, name, dice)
     free = {name: node.allocatable.cpu for name, node in cluster.inventory.nodes.items()}
     _hyper_nodes(cluster, names)
     queues = _queues(cluster, dice)
-    for number in range(dice.randint(3, 6)):
+    for number in range(dice.choice([0, 2, 4, 5])):
         _running(cluster, f"r{number}", free, queues, dice, guests)
-    for number in range(dice.randint(1, 4)):
+    for number in range(dice.randint(1, 3)):
         _waiting(cluster, f"w{number}", names, queues, dice, guests)
     if dice.random() < 0.3:
         cluster.inventory.budgets["db"] = DisruptionBudget(
@@ -77,7 +77,7 @@ def _hyper_nodes(cluster: Cluster, names: list[str]) -> None:
 
 def _queues(cluster: Cluster, dice: random.Random) -> list[str]:
     """Two or three queues; those of one cluster in three hang below others."""
-    names = ["q0", "q1", "q2"][: dice.choice([1, 2, 2, 3])]
+    names = ["q0", "q1", "q2"][: dice.choice([1, 1, 2, 3])]
     nested = dice.random() < 0.33
     if nested:
         cluster.queue("root").queue("team", parent="root", deserved=amount(6, 16, 4))
@@ -118,10 +118,12 @@ def _running(
     guests: bool,
 ) -> None:
     count = dice.randint(1, 3)
+    growing = dice.choice([0, 0, 2])
+    minimum = dice.choice([1, 1, count, max(count - 1, 1)])
     cluster.job(
         name,
         tasks=0,
-        min_member=dice.choice([1, 1, count, max(count - 1, 1)]),
+        min_member=count + 1 if growing else minimum,
         queue=dice.choice(queues),
         phase="Running",
         family=_family(dice, guests),
@@ -130,9 +132,9 @@ def _running(
         last_start=NOW - dice.choice([10, 1000]),
     )
     shape = _shape(dice)
-    for number in range(count):
+    for number in range(count + growing):
         fitting = [node for node, left in free.items() if left >= shape["cpu"] * 1000]
-        waits = dice.random() < 0.1 or not fitting
+        waits = number >= count or dice.random() < 0.1 or not fitting
         node = "" if waits else dice.choice(fitting)
         if node:
             free[node] -= shape["cpu"] * 1000
@@ -188,6 +190,8 @@ def _waiting(
     for number in range(count):
         if dice.random() < 0.2:
             shape = _shape(dice)
+        elif roles:
+            shape["cpu"] = dice.choice([0.5, 1, 2])
         cluster.pod(
             f"{name}-t-{number}",
             f"ns/{name}",
@@ -219,3 +223,68 @@ def _shape(dice: random.Random) -> dict[str, Any]:
         ),
         "host_ports": (("TCP", "0.0.0.0", 80),) if dice.random() < 0.06 else (),
     }
+
+
+def draw_contested(dice: random.Random) -> Cluster:
+    """Full nodes in two rooms and jobs that are alike, so that who is served first decides.
+
+    Some jobs only hold tasks, some hold less than their minimum, some hold nothing.
+    """
+    cluster = Cluster()
+    rooms = {"a": 0, "b": 0}
+    queues = ["q0", "q1"][: dice.choice([1, 2])]
+    for queue in queues:
+        cluster.queue(queue, weight=dice.choice([1, 2]), deserved=amount(dice.randint(1, 4), 8))
+    kinds = [
+        *[("v", dice.randint(1, 4), 0, 0, "b", "") for _ in range(dice.randint(1, 2))],
+        *[("c", dice.randint(1, 3), 3, 5, "a", "b") for _ in range(dice.randint(2, 4))],
+        *[("t", 0, dice.randint(1, 2), 20, "a", "a") for _ in range(dice.randint(1, 2))],
+    ]
+    for number, (kind, running, waiting, priority, room, wanted) in enumerate(kinds):
+        name = f"{kind}{number}"
+        rooms[room] += running
+        cluster.job(
+            name,
+            tasks=0,
+            min_member=dice.choice([1, running]) if kind == "v" else running + 1,
+            queue={"v": queues[0], "t": queues[-1]}.get(kind) or dice.choice(queues),
+            phase="Running",
+            priority=priority,
+            created=float(dice.randint(0, 1)),
+        )
+        for index in range(running + waiting):
+            held = index < running
+            cluster.pod(
+                f"{name}-t-{index}",
+                f"ns/{name}",
+                node=room if held else "",
+                node_selector={} if held or dice.random() < 0.1 else {"room": wanted},
+                annotations={"volcano.sh/preemptable": "true"},
+            )
+    for room, running in rooms.items():
+        free = dice.choice([0, 0, 1, 2])
+        cluster.node(room, cpu=max(running + free, 1), memory=64, labels={"room": room})
+    return cluster
+
+
+def draw_roomy(dice: random.Random) -> Cluster:
+    """Nodes of different sizes, mostly idle, and jobs whose tasks of one role differ in size."""
+    cluster = Cluster()
+    for number in range(dice.randint(2, 3)):
+        cluster.node(f"n{number}", cpu=dice.choice([1, 2, 3, 4]), gpu=dice.choice([0, 1, 2]))
+    for queue in ("q0", "q1"):
+        cluster.queue(queue, weight=dice.choice([1, 2]))
+    for number in range(dice.randint(2, 5)):
+        name, count = f"w{number}", dice.randint(1, 4)
+        minimum = dice.choice([count, 1])
+        cluster.job(name, tasks=0, min_member=minimum, queue=dice.choice(["q0", "q1"]))
+        for index in range(count):
+            cluster.pod(
+                f"{name}-t-{index}",
+                f"ns/{name}",
+                cpu=dice.choice([0.5, 1, 2]),
+                gpu=dice.choice([0, 0, 1]),
+                role=dice.choice(["worker", "worker", "ps"]),
+                host_ports=(("TCP", "0.0.0.0", 80),) if dice.random() < 0.1 else (),
+            )
+    return cluster

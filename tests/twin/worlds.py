@@ -97,7 +97,7 @@ POLICIES: dict[str, dict[str, Mapping[str, Any]]] = {
         ),
     },
 }
-SHARES = {"volcano": 10, "kai": 8, "mixed": 2}
+SHARES = {"volcano": 11, "kai": 8, "mixed": 1}
 """How many of twenty clusters are of a family."""
 
 
@@ -124,7 +124,6 @@ class TwinWorld:
 
     def run(self, plain: Sequence[str] = ()) -> list[Decisions]:
         """The decisions of every cycle, made without these shortcuts."""
-        # Two turns of the clock, so that what ages has aged.
         backend = MemoryBackend(self.inventory, now=self.now, between=self.between)
         scheduler = Scheduler(backend, self.policy.without(plain))
         for number in range(self.cycles):
@@ -142,10 +141,16 @@ def seeded_twin_world(seed: int) -> TwinWorld:
     families = [family for family, share in SHARES.items() for _ in range(share)]
     family = families[seed % len(families)]
     name = dice.choice(list(POLICIES[family]))
-    if family == "volcano" and dice.random() < 0.2:
+    kind = dice.random()
+    if family == "volcano" and kind < 0.15:
         cluster = seeded_cluster(seed)
+    elif family == "volcano" and kind < 0.35:
+        cluster = volcano_world.draw_roomy(dice)
+    elif family == "volcano" and kind < 0.65:
+        cluster = volcano_world.draw_contested(dice)
     elif family == "kai":
-        cluster = kai_world.draw(dice)
+        draw = kai_world.draw if kind < 0.5 else kai_world.draw_contested
+        cluster = draw(dice)
     else:
         cluster = volcano_world.draw(dice, guests=family == "mixed")
     return TwinWorld(
@@ -153,6 +158,6 @@ def seeded_twin_world(seed: int) -> TwinWorld:
         name,
         cluster.inventory,
         cluster.now,
-        cycles=dice.choice([1, 1, 1, 1, 2]),
+        cycles=dice.choice([1, 1, 1, 1, 1, 1, 2]),
         between=dice.choice(["settle", "recreate"]),
     )

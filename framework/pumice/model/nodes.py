@@ -20,6 +20,8 @@ from pumice.model.resources import Resource
 from pumice.model.task import Task, TaskStatus
 
 _JOURNAL_LIMIT = 1 << 16
+GpuBooks = tuple[int, int, int, frozenset[str]]
+"""Idle, releasing and future idle whole GPUs, and the groups whose device is releasing."""
 
 
 class Held:
@@ -167,6 +169,29 @@ class NodeTable:
             self.sharing.add(row)
         else:
             self.sharing.discard(row)
+
+    def gpu_books(self, row: int) -> GpuBooks:
+        """How the node counts the GPUs that are shared or might be: for :meth:`reset_gpu_books`."""
+        gpu = self.dimensions.position[GPU]
+        counts = (column[row, gpu].item() for column in self._gpu_columns())
+        idle, releasing, future_idle = counts
+        return idle, releasing, future_idle, frozenset(self.shares(row).marked)
+
+    def reset_gpu_books(self, row: int, books: GpuBooks) -> None:
+        """Count the node's GPUs as before, after the tasks have been put as they were.
+
+        Whether a device counts as whole depends on the way by which it came to be shared, so
+        that adding a task and taking it away again may end in other counts.
+        """
+        gpu = self.dimensions.position[GPU]
+        *counts, marked = books
+        for column, count in zip(self._gpu_columns(), counts, strict=True):
+            column[row, gpu] = count
+        self.shares(row).marked = set(marked)
+        self.touch(row)
+
+    def _gpu_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.idle, self.releasing, self.future_idle
 
     def _count(self, row: int, vector: np.ndarray, status: TaskStatus, sign: int) -> None:
         kind = _KIND[status]

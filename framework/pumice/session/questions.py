@@ -46,7 +46,6 @@ class NodeQuestions:
         )
         self._verify = verify
         self._remembers = session.uses("answers")
-        self._shares_reasons = session.uses("reasons")
         self._scalar = session.uses("scalar")
         self._classes: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, tuple[str, ...]], _Class] = {}
@@ -277,9 +276,10 @@ class NodeQuestions:
         """Why none of these nodes can take the task: room first, then the filters."""
         found = self._class(task)
         answers = found.answers
-        shared = rows is None and found.remembered_filters and self._shares_reasons
-        if shared and answers.snapshot is not None and answers.snapshot[0] == answers.version:
-            return FitErrors(answers.snapshot[1], None, hyper_node=hyper_node)
+        shared = rows is None and found.remembered_filters
+        known = answers.snapshot if shared else None
+        if known is not None and known[0] == answers.version and self._session.uses("reasons"):
+            return FitErrors(known[1], None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)
         short = answers.short if rows is None else answers.short[rows]
         lacking = np.flatnonzero(short)

@@ -68,6 +68,11 @@ class Solver:
         """Whether the last search ended because its budget was spent."""
         self._left = 0
 
+    @property
+    def ghosts(self) -> bool:
+        """Whether trials that are dropped may leave something behind, as KAI's do."""
+        return self._ghosts
+
     def chunk(self, job: Job) -> list[Task]:
         """The tasks that a search for the job would have to place together."""
         return self._placer.chunks.to_allocate(job, real=False)
