@@ -28,9 +28,6 @@ _ALIVE = (
     TaskStatus.PENDING,
 )
 
-_SHARED = "devices are shared"
-"""The session's note whether any task asks for a part of a GPU."""
-
 
 class DepthOptions(Action.Options):
     """Options of actions that walk the queue tree."""
@@ -74,8 +71,11 @@ def waiting_jobs(session: Session, keep: Callable[[Job], bool] = lambda job: Tru
             continue
         if job.has_network_topology and not session.hyper_nodes.ready:
             continue
+        if not gated:
+            found.append(job)
+            continue
         with session.turn(job):
-            if not gated or _is_let_in(session, job):
+            if _is_let_in(session, job):
                 found.append(job)
     return found
 
@@ -145,12 +145,12 @@ def _is_alive(session: Session, job: Job) -> bool:
     )
 
 
-def feasible_rows(session: Session, job: Job) -> list[int]:
+def feasible_rows(session: Session, job: Job) -> np.ndarray:
     """Nodes on which the job could find room without an eviction."""
-    if any(not task.gpu.any for task in job.tasks.values()):
-        return list(range(len(session.nodes)))
     nodes = session.nodes
-    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0)).tolist()
+    if any(not task.gpu.any for task in job.tasks.values()):
+        return nodes.all_rows
+    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0))
 
 
 def _refuses_early(session: Session, solver: Solver) -> bool:
@@ -159,11 +159,7 @@ def _refuses_early(session: Session, solver: Solver) -> bool:
     Where devices are shared, the books may promise more than there is: a search could find a plan
     that is none, as KAI's does.
     """
-    shared: bool | None = session.state.get(_SHARED)
-    if shared is None:
-        shared = any(task.gpu.shared for task in session.cluster.tasks.values())
-        session.state[_SHARED] = shared
-    return not solver.ghosts if shared else session.uses("refusal")
+    return not solver.leaves_ghosts if solver.shares_gpus else session.uses("refusal")
 
 
 def attempt(session: Session, solver: Solver, job: Job) -> bool:

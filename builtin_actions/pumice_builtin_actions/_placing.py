@@ -25,6 +25,7 @@ class Placing:
     def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
         self._error_cache = error_cache
+        self._spares_roles = session.uses("roles")
 
     def place(self, statement: Statement, work: SubWork, hyper_node: str) -> bool:
         """Place tasks of ``work`` until the sub-job is ready.
@@ -90,12 +91,14 @@ class Placing:
         Placing tasks only ever fills rows, so that it makes no difference to tasks that ask the
         same and get answers which do not reach beyond the row.
         """
-        if not self._error_cache or not task.role:
-            return False
         return (
-            task.role in work.mixed_roles
-            or self._session.questions.asks_every_time(task)
-            or not self._session.uses("roles")
+            self._error_cache
+            and bool(task.role)
+            and (
+                not self._spares_roles
+                or task.role in work.mixed_roles
+                or self._session.questions.asks_every_time(task)
+            )
         )
 
     def _choose(

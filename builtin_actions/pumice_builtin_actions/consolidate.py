@@ -65,6 +65,7 @@ class Consolidate(Action):
             placer,
             victims=victims,
             validator=_all_placed,
+            only_moves=True,
             budget=self.options.budget,
             ghosts=self.options.ghosts,
         )

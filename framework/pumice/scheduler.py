@@ -12,7 +12,7 @@ from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
 from pumice.invariants import check
 from pumice.log import logger
-from pumice.model.cluster import build_cluster
+from pumice.model.upkeep import ClusterKeeper
 from pumice.session.session import Session
 
 if TYPE_CHECKING:
@@ -31,12 +31,16 @@ class Scheduler:
         *,
         ledger: Ledger | None = None,
         verify: bool = False,
+        fresh: bool = False,
     ) -> None:
         self.backend = backend
         self.holder = policy if isinstance(policy, PolicyHolder) else PolicyHolder(lambda: policy)
         self.ledger = ledger
         self.verify = verify
         """Check the books after every action and every remembered answer."""
+        self.keeper = ClusterKeeper(verify=verify)
+        """Makes each cycle's cluster, out of that of the last one unless ``fresh``."""
+        self._fresh = fresh
         self.cycle = 0
         self.memory: dict[str, Any] = {}
         """What plugins and actions note for later cycles, by name."""
@@ -55,9 +59,15 @@ class Scheduler:
         return self.finish(session)
 
     def open_session(self) -> Session:
+        """Begin a cycle.
+
+        A session that has been finished is over by now: its decisions stay, its cluster becomes
+        that of the new one. A session that has not been finished is left alone.
+        """
         self.cycle += 1
+        self.keeper.fresh = self._fresh or not self.policy.scheduler.uses("difference")
         with self._no_collection():
-            cluster = build_cluster(
+            cluster = self.keeper.cluster(
                 self.backend.snapshot(),
                 now=self.backend.now(),
                 scheduler_names=self.policy.scheduler.scheduler_names,
@@ -82,8 +92,10 @@ class Scheduler:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
+        """End a cycle. The session may be looked at until the next one is opened."""
         status.close(session)
         self.backend.apply(session.decisions)
+        self.keeper.take_back(session.cluster)
         decisions = session.decisions
         logger.info(
             "cycle {}: {} bound, {} evicted, {} promised",

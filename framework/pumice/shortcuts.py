@@ -37,6 +37,14 @@ SHORTCUTS: dict[str, Shortcut] = {
         "a few changed nodes are asked about one by one, by the scalar form of a question",
         "they are asked about together, by the vector form",
     ),
+    "fixed": Shortcut(
+        "what depends on a node's own facts only is asked once",
+        "it is asked again whenever the node changes",
+    ),
+    "spans": Shortcut(
+        "scores that compare nodes are remembered while the least and the most stay the same",
+        "all nodes are compared for every task",
+    ),
     "reasons": Shortcut(
         "tasks that ask the same share the reasons why no node takes them",
         "reasons are gathered for every task",
@@ -52,6 +60,18 @@ SHORTCUTS: dict[str, Shortcut] = {
     "refusal": Shortcut(
         "nobody searches victims for a job that would not fit if it were alone (whole GPUs)",
         "the search is made all the same",
+    ),
+    "slots": Shortcut(
+        "nothing is simulated for which the nodes cannot have the room",
+        "it is simulated and fails",
+    ),
+    "prefix": Shortcut(
+        "evictions that two simulations in a row have in common are made once",
+        "all are taken back after each and made again",
+    ),
+    "walk": Shortcut(
+        "the victims of a search are put in order once for all its steps",
+        "they are put in order for every step",
     ),
     "patience": Shortcut(
         "the nodes that score best are asked one by one until one takes the task",
@@ -84,6 +104,10 @@ SHORTCUTS: dict[str, Shortcut] = {
     "tallies": Shortcut(
         "pods that a term of affinity or spread speaks of are counted as they come and go",
         "they are counted on all nodes for every question",
+    ),
+    "difference": Shortcut(
+        "a cycle's cluster is made out of that of the cycle before and of what has changed",
+        "it is built from all facts for every cycle",
     ),
     "collection": Shortcut(
         "nothing looks for garbage in circles while an action runs",

@@ -15,15 +15,20 @@ from pumice.config import SchedulerSettings
 from pumice.decisions import Decisions
 from pumice.errors import StatementError
 from pumice.model.nodes import NodeTable
-from pumice.session import ranked
+from pumice.model.renewal import KeptCluster
+from pumice.session import answers, ranked
 from pumice.session.answers import ClassAnswers
 from pumice.session.order import Order
 from pumice.session.questions import NodeQuestions
 from pumice.session.voices import Scorer
 from pumice.shortcuts import ALL, SHORTCUTS
+from pumice.solver.slots import Slots
+from pumice.solver.steps import Steps
+from pumice.solver.walk import VictimWalk
 from pumice.verdicts import FitError
-from pumice_builtin_actions import _fair, _worksheet, preempt, reclaim
+from pumice_builtin_actions import _fair, _worksheet
 from pumice_builtin_actions._foresight import QueueForesight
+from pumice_builtin_actions._promising import Promising
 from pumice_builtin_actions._victims import Evictable
 from pumice_builtin_plugins._fair_amounts import NOTHING
 from pumice_builtin_plugins._fair_order import JobAmounts
@@ -161,16 +166,15 @@ def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first node never promises anything."""
-    for action in (preempt, reclaim):
-        covers = action.covers
+    mask = Promising.mask
 
-        def blind(room: np.ndarray, request: np.ndarray, covers: Any = covers) -> np.ndarray:
-            found = covers(room, request)
-            if room.ndim > 1:
-                found[:1] = False
-            return np.asarray(found)
+    def blind(promising: Promising, *args: Any) -> np.ndarray:
+        found = mask(promising, *args).copy()
+        if promising._looks_ahead:
+            found[:1] = False
+        return found
 
-        monkeypatch.setattr(action, "covers", blind)
+    monkeypatch.setattr(Promising, "mask", blind)
 
 
 def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,14 +204,75 @@ def _old_tallies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tally, "change", lambda *args: None)
 
 
+def _fixed_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What depends on a node's facts only is taken to be the node's number."""
+
+    def numbered(task: Any, nodes: NodeTable, voices: Any) -> list[Any]:
+        found = [voice for voice, scope in voices if scope == "row"]
+        numbers = np.arange(len(nodes)) * 50.0
+        return [*found, *[numbers for _, scope in voices if scope == "static"]]
+
+    monkeypatch.setattr(answers, "_fixed_scorers", numbered)
+
+
+def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least and the most are taken to stay what they were."""
+    monkeypatch.setattr(ClassAnswers, "_spans_hold", lambda *args: True)
+
+
+def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is never room for more than one task."""
+    suffice = Slots.suffice
+
+    def full(slots: Slots, demand: Any, *args: Any, **kwargs: Any) -> bool:
+        return sum(demand.values()) < 2 and suffice(slots, demand, *args, **kwargs)
+
+    monkeypatch.setattr(Slots, "suffice", full)
+
+
+def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One eviction more than those in common is kept."""
+    take_back = Steps._take_back
+
+    def careless(steps: Steps, recorded: list[Any]) -> None:
+        if steps._keeps_prefix:
+            recorded = steps._evicted[: len(recorded) + 1]
+        take_back(steps, recorded)
+
+    monkeypatch.setattr(Steps, "_take_back", careless)
+
+
+def _short_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the victims that are asked for together, the last is lost."""
+    look_ahead = VictimWalk.look_ahead
+
+    def lossy(walk: VictimWalk, count: int) -> bool:
+        found = look_ahead(walk, count)
+        if found and count > 1:
+            walk._visits.pop()
+        return found
+
+    monkeypatch.setattr(VictimWalk, "look_ahead", lossy)
+
+
+def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster of the last cycle is that of the next."""
+    monkeypatch.setattr(KeptCluster, "renew", lambda *args, **kwargs: True)
+
+
 LIES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "answers": _stale,
     "journal": _forgetful_journal,
     "scalar": _odd_scalar,
+    "fixed": _fixed_by_number,
+    "spans": _old_spans,
     "reasons": _others_reasons,
     "keys": _keys_by_age,
     "ranked": _lost_ranks,
     "refusal": _refuse_large,
+    "slots": _no_slots,
+    "prefix": _wrong_prefix,
+    "walk": _short_walk,
     "patience": _impatient,
     "roles": _roles_alike,
     "victims": _old_victims,
@@ -216,6 +281,7 @@ LIES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "shares": _old_shares,
     "amounts": _no_amounts,
     "tallies": _old_tallies,
+    "difference": _nothing_changed,
 }
 """By shortcut: how to make it lie. Looking for garbage cannot."""
 

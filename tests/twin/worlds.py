@@ -85,7 +85,6 @@ POLICIES: dict[str, dict[str, Mapping[str, Any]]] = {
                 "consolidate": {"maxNumberConsolidationPreemptees": -1},
             }
         ),
-        "soon tired": kai(action=solving(maxSimulations=3)),
     },
     "mixed": {
         "both families": greedy(

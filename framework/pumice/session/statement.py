@@ -79,12 +79,14 @@ class Statement:
     devices is put there anew, and what it was leaving stays counted for the rest of the cycle.
     """
 
-    __slots__ = ("_closed", "_exact", "_operations", "_session")
+    __slots__ = ("_cancels", "_closed", "_exact", "_operations", "_session")
 
     def __init__(self, session: Session, *, exact: bool = True) -> None:
         self._session = session
         self._exact = exact
         self._operations: list[Operation] = []
+        self._cancels = False
+        """Whether an eviction may have been taken back."""
         self._closed = False
         session._open_statements.append(self)
 
@@ -140,6 +142,7 @@ class Statement:
                     raise StatementError(f"task {task.key} has been placed since its eviction")
                 op = Operation(Kind.UNEVICT, task, target.row)
                 op.target = target
+                self._cancels = True
                 self._note_books(op)
                 self._undo_evict(target)
                 self._append(op)
@@ -210,6 +213,8 @@ class Statement:
 
     def _standing(self) -> list[Operation]:
         """The operations but for evictions that were taken back."""
+        if not self._cancels:
+            return self._operations.copy()
         cancelled = {id(op.target) for op in self._operations if op.target is not None}
         return [
             op for op in self._operations if op.kind is not Kind.UNEVICT and id(op) not in cancelled
@@ -367,6 +372,7 @@ class Statement:
         self._require_open()
         other._require_open()
         self._operations.extend(other._operations)
+        self._cancels = self._cancels or other._cancels
         other._close("merge")
 
     def save(self) -> list[Operation]:
