@@ -69,6 +69,21 @@ class TestChunks:
         assert place(world, "two") == {"two-0": (S.ALLOCATED, "n0"), "two-1": (S.ALLOCATED, "n1")}
         assert place(world, "three") is None
 
+    def test_what_a_simulation_refuses_is_no_reason_to_wait(self):
+        class Nowhere(Plugin):
+            @hookimpl
+            def subset_nodes(self, job):
+                job.refusals.append(Refusal("Nowhere", "no set of nodes will do"))
+                return []
+
+        world = cluster(1)
+        world.job("j", "q", ask())
+        opened(world, Nowhere)
+        assert place(world, "j", promise=True) is None
+        assert world.job_of("j").refusals == []
+        assert place(world, "j") is None
+        assert [refusal.reason for refusal in world.job_of("j").refusals] == ["Nowhere"]
+
     def test_only_the_given_rows_are_used(self):
         world = cluster(1, 1)
         world.job("j", "q", ask())

@@ -47,14 +47,26 @@ class WholeJobs:
     def place(
         self, statement: Statement, job: Job, rows: np.ndarray | None, *, promise: bool
     ) -> bool:
-        """Place the job's next chunk within ``rows``; on failure nothing of it remains."""
+        """Place the job's next chunk within ``rows``; on failure nothing of it remains.
+
+        What is refused in a simulation is no reason for which the job waits.
+        """
+        told = len(job.refusals)
+        try:
+            return self._place_chunk(statement, job, rows, promise)
+        finally:
+            if promise:
+                del job.refusals[told:]
+
+    def _place_chunk(
+        self, statement: Statement, job: Job, rows: np.ndarray | None, promise: bool
+    ) -> bool:
         ask = self._session.ask
         ask.pre_job_allocation(job)
         tasks = self._chunks.to_allocate(job, real=not promise)
         refusal = ask.is_job_over_queue_capacity(job, tasks)
         if refusal is not None:
-            if not promise:
-                job.refusals.append(refusal)
+            job.refusals.append(refusal)
             return False
         if job.sub_group_root is None:
             return self._place_divided(statement, job, tasks, rows, promise)
