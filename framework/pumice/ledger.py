@@ -8,84 +8,199 @@ Event names are stable: ``question`` (the combined answer), ``vote`` (one plugin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pumice.combine import Answer, Impl
+from pumice.model.facts import Queue
+from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeView
-from pumice.verdicts import NodeVerdicts
+from pumice.model.task import Task
+from pumice.verdicts import BindContext, NodeVerdicts
+
+if TYPE_CHECKING:
+    from pumice.hookspecs import ExtensionPoint
 
 Sink = Callable[[dict[str, Any]], None]
+_Noted = tuple[Any, ...] | dict[str, Any]
+"""An event as it is kept: its facts, or of a question ``(head, *arguments, answer)``."""
 
 
 class Ledger:
-    """Hands every event it is interested in to a sink (a list, a printer)."""
+    """Hands every event it is interested in to a sink, or keeps it to be read later.
 
-    __slots__ = ("_points", "_sink", "sequence", "statements")
+    A sink (a printer, a list's ``append``) gets an event when it happens. Without a sink the
+    events are kept and told by :meth:`events`. That is much cheaper, for an event is put into
+    words only when it is read. A kept event holds on to the tasks and jobs that it is about.
+    """
+
+    __slots__ = ("_handed", "_kept", "_points", "_sink", "statements")
 
     def __init__(
-        self, sink: Sink, points: Sequence[str] | None = None, *, statements: bool = True
+        self,
+        sink: Sink | None = None,
+        points: Sequence[str] | None = None,
+        *,
+        statements: bool = True,
     ) -> None:
         self._sink = sink
         self._points = None if points is None else frozenset(points)
         self.statements = statements
-        self.sequence = 0
+        self._handed = 0
+        self._kept: list[_Noted] = []
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last event."""
+        return self._handed + len(self._kept)
 
     def watches(self, point: str) -> bool:
         """Whether questions of this extension point are recorded."""
         return self._points is None or point in self._points
 
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The events that were kept so far; none where there is a sink."""
+        for number, noted in enumerate(self._kept, 1):
+            yield {"seq": number, **_told(noted)}
+
     def record(self, event: str, **facts: Any) -> None:
-        self.sequence += 1
-        self._sink({"seq": self.sequence, "event": event, **facts})
+        if self._sink is None:
+            self._kept.append({"event": event, **facts})
+        else:
+            self._handed += 1
+            self._sink({"seq": self._handed, "event": event, **facts})
 
-    def voter(self, point: str, impl: Impl) -> Impl:
+    def voter(self, point: ExtensionPoint, impl: Impl) -> Impl:
         """The same implementation, recording each of its answers."""
+        head = {"event": "vote", "point": point.name, "plugin": impl.plugin}
+        return Impl(impl.plugin, self._watched(impl.fn, head, len(point.args)), impl.source)
 
-        def asked(*args: Any) -> Any:
-            answer = impl.fn(*args)
-            self.record(
-                "vote",
-                point=point,
-                plugin=impl.plugin,
-                args=[plain(arg) for arg in args],
-                answer=plain(answer),
-            )
-            return answer
-
-        return Impl(impl.plugin, asked, impl.source)
-
-    def question(self, point: str, combined: Answer) -> Answer:
+    def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
         """The same combined question, recording its outcome."""
+        head = {"event": "question", "point": point.name}
+        return self._watched(combined, head, len(point.args))
 
-        def asked(*args: Any) -> Any:
-            answer = combined(*args)
-            self.record(
-                "question", point=point, args=[plain(arg) for arg in args], answer=plain(answer)
-            )
-            return answer
-
-        return asked
+    def _watched(self, ask: Answer, head: dict[str, str], arity: int) -> Answer:
+        if self._sink is None:
+            return _keeping(arity, *head.values())(ask, head, self._kept.append)
+        return _handing(arity, *head.values())(ask, head, self)
 
 
-def plain(value: Any) -> Any:
-    """A value as a ledger keeps it: names instead of objects, summaries instead of vectors."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, NodeVerdicts):
-        return {"nodes": len(value), "ok": int((value.codes == 0).sum())}
-    if isinstance(value, NodeView):
-        return {"nodes": len(value)}
-    if isinstance(value, np.ndarray):
-        return {"nodes": len(value)} if value.size > 8 else value.tolist()
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence | frozenset | set):
-        return [plain(item) for item in value]
+# A cycle asks hundreds of thousands of questions. So what is wrapped around one is compiled for
+# its number of arguments, and for each point and plugin apart: the interpreter tunes a piece of
+# code to the one function that it calls.
+
+
+@cache
+def _keeping(arity: int, *of: str) -> Callable[..., Answer]:
+    names = [f"a{number}" for number in range(arity)]
+    kept = ", ".join(f"{n} if type({n}) in lasting else settled({n})" for n in (*names, "answer"))
+    return _compiled(names, f"to((head, {kept}))", lasting=_LASTING, settled=_settled)
+
+
+@cache
+def _handing(arity: int, *of: str) -> Callable[..., Answer]:
+    names = [f"a{number}" for number in range(arity)]
+    told = ", ".join(f"words[type({n})]({n})" for n in names)
+    event = f'"seq": number, **head, "args": [{told}], "answer": words[type(answer)](answer)'
+    hand = f"to._handed = number = to._handed + 1; to._sink({{{event}}})"
+    return _compiled(names, hand, words=_words)
+
+
+def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., Answer]:
+    args = ", ".join(names)
+    lines = [
+        "def watch(ask, head, to):",
+        f"    def asked({args}):",
+        f"        answer = ask({args})",
+        f"        {then}",
+        "        return answer",
+        "    return asked",
+    ]
+    exec("\n".join(lines), known)
+    watch: Callable[..., Answer] = known["watch"]
+    return watch
+
+
+def _told(noted: _Noted) -> dict[str, Any]:
+    if isinstance(noted, dict):
+        return noted
+    head, *args, answer = noted
+    return {**head, "args": [plain(arg) for arg in args], "answer": plain(answer)}
+
+
+def _names(value: Sequence[Any] | frozenset[Any] | set[Any]) -> list[Any]:
+    return [plain(item) for item in value]
+
+
+def _table(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(plain(key)): plain(item) for key, item in value.items()}
+
+
+def _count(value: NodeView) -> dict[str, int]:
+    return {"nodes": len(value)}
+
+
+def _summary(value: NodeVerdicts) -> dict[str, int]:
+    return {"nodes": len(value), "ok": len(value) - int(np.count_nonzero(value.codes))}
+
+
+def _vector(value: np.ndarray) -> Any:
+    return {"nodes": len(value)} if value.size > 8 else value.tolist()
+
+
+def _where(value: BindContext) -> dict[str, str]:
+    return {"task": value.task.key, "node": value.node}
+
+
+def _name(value: Any) -> str:
     for attribute in ("key", "uid", "name"):
         name = getattr(value, attribute, None)
         if isinstance(name, str):
             return name
     return str(value)
+
+
+_WORDS: list[tuple[Any, Callable[[Any], Any]]] = [
+    (type(None) | bool | int | float | str, lambda value: value),
+    (Task, attrgetter("key")),
+    (BindContext, _where),
+    (NodeVerdicts, _summary),
+    (NodeView, _count),
+    (np.ndarray, _vector),
+    (Mapping, _table),
+    (Sequence | frozenset | set, _names),
+    (object, _name),
+]
+"""How values are told, the first type that fits."""
+
+
+class _Words(dict[type, Callable[[Any], Any]]):
+    """How values of a type are told."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        tell = self[kind] = next(tell for known, tell in _WORDS if issubclass(kind, known))
+        return tell
+
+
+_words = _Words()
+
+
+def plain(value: Any) -> Any:
+    """A value as a ledger keeps it: names instead of objects, summaries instead of vectors."""
+    return _words[type(value)](value)
+
+
+_LASTING = frozenset({type(None), bool, int, float, str, Task, Job, SubJob, Queue, BindContext})
+"""Types of values that are told the same whenever they are told."""
+
+
+def _settled(value: Any) -> Any:
+    """The value itself if it may be told later, else as it is told now."""
+    if type(value) is tuple and _LASTING.issuperset(map(type, value)):
+        return value
+    return plain(value)

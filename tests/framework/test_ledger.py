@@ -34,6 +34,39 @@ def record(points=None, *, statements=True, policy_=POLICY):
     return events, decisions
 
 
+def test_a_ledger_without_a_sink_keeps_the_same_events():
+    handed, _ = record()
+    ledger = Ledger()
+    world().run(POLICY, ledger=ledger, verify=False)
+    assert list(ledger.events()) == handed
+    assert list(ledger.events()) == handed, "they may be read twice"
+    assert ledger.sequence == len(handed)
+
+
+def test_a_ledger_with_a_sink_keeps_nothing():
+    ledger = Ledger(lambda event: None)
+    world().run(POLICY, ledger=ledger, verify=False)
+    assert list(ledger.events()) == []
+    assert ledger.sequence > 0
+
+
+def test_what_changes_after_an_answer_is_kept_as_it_was():
+    said = []
+
+    class Fickle(Plugin):
+        @hookimpl
+        def victim_tasks(self, tasks):
+            return said
+
+    ledger = Ledger(None, ["victim_tasks"])
+    session = world().session(policy([Fickle]), ledger=ledger)
+    asked = [task(session, "j-t-0")]
+    session.ask.victim_tasks(asked)
+    asked.append(task(session, "j-t-1"))
+    said.append(asked[1])
+    assert [(e["args"], e["answer"]) for e in ledger.events()] == [([["ns/j-t-0"]], [])] * 2
+
+
 def test_every_event_has_a_stable_name_and_a_number():
     events, _ = record()
     assert {event["event"] for event in events} <= EVENTS

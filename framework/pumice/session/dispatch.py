@@ -144,14 +144,14 @@ class Dispatch:
             # Node questions are asked by vector and recorded so (see voices).
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
-                    [(watcher.voter(point.name, impl), plugin) for impl, plugin in tier]
+                    [(watcher.voter(point, impl), plugin) for impl, plugin in tier]
                     for tier in voters
                 ]
             self.voters[point.name] = voters
             impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
             combined = point.rule.compile(point.name, impls, on_error)
             if watcher is not None:
-                combined = watcher.question(point.name, combined)
+                combined = watcher.question(point, combined)
             setattr(self, point.name, combined)
 
     def __getattr__(self, point: str) -> Answer:

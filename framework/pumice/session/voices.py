@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from math import isinf
+from math import isinf, isnan
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Voice:
     """One plugin on one node question: the vector form, the scalar form, or both."""
 
-    __slots__ = ("ledger", "plugin", "point", "scalar", "scope_of", "vector")
+    __slots__ = ("ledger", "name", "plugin", "point", "scalar", "scope_of", "vector")
 
     def __init__(
         self,
@@ -39,16 +39,13 @@ class _Voice:
         self.scalar = scalar
         self.scope_of = scope_of
         self.ledger = ledger
+        self.name = self.impl.plugin
 
     @property
     def impl(self) -> Impl:
         impl = self.vector or self.scalar
         assert impl is not None
         return impl
-
-    @property
-    def name(self) -> str:
-        return self.impl.plugin
 
     def reach(self, task: Task) -> Scope:
         """How far the plugin says that its answer for the task reaches."""
@@ -87,7 +84,7 @@ class Filter(_Voice):
                 if error is not None:
                     verdicts.reject_one(position, error)
         if self.ledger is not None:
-            rejected = 0 if verdicts is None else int((verdicts.codes != 0).sum())
+            rejected = 0 if verdicts is None else int(np.count_nonzero(verdicts.codes))
             self.ledger.record(
                 "verdicts",
                 point=self.point,
@@ -159,8 +156,12 @@ class Scorer(_Voice):
 
 
 def _best(scores: np.ndarray | None) -> float:
-    told = np.zeros(0) if scores is None else scores[~np.isnan(scores)]
-    return float(told.max()) if len(told) else 0.0
+    if scores is None or not len(scores):
+        return 0.0
+    best = float(scores[scores.argmax()])
+    if isnan(best):  # numpy takes NaN for the highest
+        best = float(np.fmax.reduce(scores))
+    return 0.0 if isnan(best) else best
 
 
 def gather_filters(ask: Dispatch, ledger: Ledger | None) -> list[Filter]:

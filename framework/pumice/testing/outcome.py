@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from pumice.decisions import Decisions, JobState
+from pumice.ledger import Ledger
 from pumice.testing.cluster import NAMESPACE, Cluster
 
 _SHOWN = 40
@@ -16,13 +18,15 @@ _SHOWN = 40
 class Outcome:
     """The decisions of all cycles that were run. Jobs and tasks are told by their short names."""
 
-    def __init__(
-        self, cluster: Cluster, cycles: Sequence[Decisions], events: Sequence[dict[str, Any]]
-    ) -> None:
+    def __init__(self, cluster: Cluster, cycles: Sequence[Decisions], ledger: Ledger) -> None:
         self.cluster = cluster
         self.cycles = cycles
-        self.events = events
+        self._ledger = ledger
+
+    @cached_property
+    def events(self) -> Sequence[dict[str, Any]]:
         """Everything that was asked, answered and done, as the ledger tells it."""
+        return list(self._ledger.events())
 
     @property
     def decisions(self) -> Decisions:

@@ -79,13 +79,13 @@ def _seat(kind: Any, part: Part, catalog: Catalog) -> Any:
 
 
 def _run(cluster: Cluster, policy: Policy, cycles: int) -> Outcome:
-    events: list[dict[str, Any]] = []
+    ledger = Ledger()
     backend = MemoryBackend(cluster.inventory, now=cluster.now)
-    scheduler = Scheduler(backend, policy, ledger=Ledger(events.append), verify=True)
+    scheduler = Scheduler(backend, policy, ledger=ledger, verify=True)
     history = []
     for number in range(cycles):
         if number:
             backend.advance()
         history.append(scheduler.run_once())
     scheduler.close()
-    return Outcome(cluster, history, events)
+    return Outcome(cluster, history, ledger)
