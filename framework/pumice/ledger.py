@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pumice.combine import Answer, Impl
+from pumice.combine import SKIP, Answer, Impl
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeView
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pumice.hookspecs import ExtensionPoint
 
 Sink = Callable[[dict[str, Any]], None]
-_Noted = tuple[Any, ...] | dict[str, Any]
-"""An event as it is kept: its facts, or of a question ``(head, *arguments, answer)``."""
+_Head = tuple[tuple[str, str], ...]
+"""What all records of one question have in common."""
+_Noted = tuple[Any, ...]
+"""An event as it is kept: ``(event, facts)``, or of a question ``(head, *arguments, answer)``."""
 
 
 class Ledger:
@@ -69,25 +71,25 @@ class Ledger:
 
     def record(self, event: str, **facts: Any) -> None:
         if self._sink is None:
-            self._kept.append({"event": event, **facts})
+            self._kept.append((event, facts))
         else:
             self._handed += 1
             self._sink({"seq": self._handed, "event": event, **facts})
 
     def voter(self, point: ExtensionPoint, impl: Impl) -> Impl:
         """The same implementation, recording each of its answers."""
-        head = {"event": "vote", "point": point.name, "plugin": impl.plugin}
+        head = (("event", "vote"), ("point", point.name), ("plugin", impl.plugin))
         return Impl(impl.plugin, self._watched(impl.fn, head, len(point.args)), impl.source)
 
     def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
         """The same combined question, recording its outcome."""
-        head = {"event": "question", "point": point.name}
+        head = (("event", "question"), ("point", point.name))
         return self._watched(combined, head, len(point.args))
 
-    def _watched(self, ask: Answer, head: dict[str, str], arity: int) -> Answer:
+    def _watched(self, ask: Answer, head: _Head, arity: int) -> Answer:
         if self._sink is None:
-            return _keeping(arity, *head.values())(ask, head, self._kept.append)
-        return _handing(arity, *head.values())(ask, head, self)
+            return _keeping(head, arity)(ask, self._kept.append, head)
+        return _handing(head, arity)(ask, self._sink, self)
 
 
 # A cycle asks hundreds of thousands of questions. So what is wrapped around one is compiled for
@@ -96,25 +98,32 @@ class Ledger:
 
 
 @cache
-def _keeping(arity: int, *of: str) -> Callable[..., Answer]:
-    names = [f"a{number}" for number in range(arity)]
-    kept = ", ".join(f"{n} if type({n}) in lasting else settled({n})" for n in (*names, "answer"))
-    return _compiled(names, f"to((head, {kept}))", lasting=_LASTING, settled=_settled)
+def _keeping(head: _Head, arity: int) -> Callable[..., Answer]:
+    names = _arguments(arity)
+    each = (f"{n} if type({n}) in lasting else words[type({n})]({n})" for n in (*names, "answer"))
+    note = f"to((extra, {', '.join(each)}))"
+    return _compiled(names, note, lasting=_LASTING, words=_early_words)
 
 
 @cache
-def _handing(arity: int, *of: str) -> Callable[..., Answer]:
-    names = [f"a{number}" for number in range(arity)]
-    told = ", ".join(f"words[type({n})]({n})" for n in names)
-    event = f'"seq": number, **head, "args": [{told}], "answer": words[type(answer)](answer)'
-    hand = f"to._handed = number = to._handed + 1; to._sink({{{event}}})"
+def _handing(head: _Head, arity: int) -> Callable[..., Answer]:
+    names = _arguments(arity)
+    facts = {"seq": "number", **{key: repr(value) for key, value in head}}
+    facts["args"] = f"[{', '.join(f'words[type({n})]({n})' for n in names)}]"
+    facts["answer"] = "words[type(answer)](answer)"
+    event = ", ".join(f"{key!r}: {value}" for key, value in facts.items())
+    hand = f"extra._handed = number = extra._handed + 1; to({{{event}}})"
     return _compiled(names, hand, words=_words)
+
+
+def _arguments(arity: int) -> list[str]:
+    return [f"a{number}" for number in range(arity)]
 
 
 def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., Answer]:
     args = ", ".join(names)
     lines = [
-        "def watch(ask, head, to):",
+        "def watch(ask, to, extra):",
         f"    def asked({args}):",
         f"        answer = ask({args})",
         f"        {then}",
@@ -127,10 +136,10 @@ def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., An
 
 
 def _told(noted: _Noted) -> dict[str, Any]:
-    if isinstance(noted, dict):
-        return noted
     head, *args, answer = noted
-    return {**head, "args": [plain(arg) for arg in args], "answer": plain(answer)}
+    if isinstance(head, str):
+        return {"event": head, **answer}
+    return {**dict(head), "args": [plain(arg) for arg in args], "answer": plain(answer)}
 
 
 def _names(value: Sequence[Any] | frozenset[Any] | set[Any]) -> list[Any]:
@@ -195,12 +204,15 @@ def plain(value: Any) -> Any:
     return _words[type(value)](value)
 
 
-_LASTING = frozenset({type(None), bool, int, float, str, Task, Job, SubJob, Queue, BindContext})
+_LASTING = frozenset(
+    {type(None), bool, int, float, str, type(SKIP), Task, Job, SubJob, Queue, BindContext}
+)
 """Types of values that are told the same whenever they are told."""
 
 
-def _settled(value: Any) -> Any:
-    """The value itself if it may be told later, else as it is told now."""
-    if type(value) is tuple and _LASTING.issuperset(map(type, value)):
-        return value
-    return plain(value)
+def _lasting_names(value: tuple[Any, ...]) -> Sequence[Any]:
+    return value if _LASTING.issuperset(map(type, value)) else _names(value)
+
+
+_early_words = _Words({tuple: _lasting_names})
+"""How values are kept that may not be the same when they are told."""

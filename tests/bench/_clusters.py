@@ -1,41 +1,17 @@
-"""Clusters and policies to measure on, and the list of all cases."""
+"""Clusters to measure on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, PriorityClass, Queue
 from pumice.model.resources import Resource
+from tests.bench._case import Case
 
 GI = 1 << 30
 GPU = "nvidia.com/gpu"
-ALLOCATE, CONSOLIDATE = "fair_allocate", "consolidate"
-RECLAIM_KAI, PREEMPT_KAI = "solve_reclaim", "solve_preempt"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One row of the table: a cluster, a policy, and the action whose time counts."""
-
-    family: str
-    kind: str
-    nodes: int
-    jobs: int
-    tasks: int
-    """Tasks of each job."""
-    policy: Mapping[str, Any]
-    cluster: Callable[[Case], Inventory]
-    action: str = "allocate"
-    gpu: int = 0
-    """GPUs that each task asks for."""
-
-    @property
-    def name(self) -> str:
-        size = f"{self.nodes} nodes, {self.jobs} x {self.tasks} tasks"
-        return f"{self.family} {self.kind}, {size}" + (f", {self.gpu} gpu" if self.gpu else "")
 
 
 def empty_nodes(count: int) -> Inventory:
@@ -218,91 +194,3 @@ def kai_never_fits(case: Case) -> Inventory:
     inventory.queues["b"] = kai_queue("b", case.nodes * 16, "department")
     add_gang(inventory, 0, "b", case.tasks, whole, family="kai", priority="train")
     return inventory
-
-
-def volcano(*plugins: str) -> dict[str, Any]:
-    return {
-        "actions": ["allocate"],
-        "tiers": [
-            {"plugins": ["priority", "gang", "conformance"]},
-            {"plugins": list(plugins)},
-        ],
-        "scheduler": {"on_plugin_error": "raise"},
-    }
-
-
-def evicting(action: str) -> dict[str, Any]:
-    """Tiers for the evicting actions; preempt may take jobs at their minimum."""
-    spared: list[Any] = ["gang", "drf"]
-    if action == "preempt":
-        spared = [{"name": name, "disable": ["preemptable"]} for name in spared]
-    return {
-        "actions": [action],
-        "tiers": [
-            {"plugins": ["priority", spared[0], "conformance"]},
-            {"plugins": [spared[1], "predicates", "proportion"]},
-        ],
-        "scheduler": {"on_plugin_error": "raise"},
-    }
-
-
-def kai(action: str) -> dict[str, Any]:
-    policy = {"preset": "kai", "actions": [action], "scheduler": {"on_plugin_error": "raise"}}
-    if action == CONSOLIDATE:
-        policy["action"] = {action: {"maxNumberConsolidationPreemptees": -1}}
-    return policy
-
-
-PLAIN = volcano("predicates", "nodeorder", "binpack")
-SHARES = volcano("drf", "predicates", "proportion", "nodeorder", "binpack")
-RECLAIM, PREEMPT = evicting("reclaim"), evicting("preempt")
-
-CASES = [
-    *(
-        Case("volcano", "plain allocate", nodes, 1000, 10, PLAIN, pending_gangs)
-        for nodes in (1000, 5000, 10_000)
-    ),
-    Case("volcano", "allocate", 100, 100, 10, SHARES, pending_gangs),
-    *(
-        Case("volcano", "allocate", nodes, 1000, 10, SHARES, pending_gangs)
-        for nodes in (1000, 5000, 10_000)
-    ),
-    Case("volcano", "allocate", 1000, 10_000, 1, SHARES, pending_gangs),
-    *(
-        Case("volcano", "reclaim", nodes, nodes // 2, 1, RECLAIM, full_of_others, "reclaim")
-        for nodes in (100, 1000)
-    ),
-    *(
-        Case("volcano", "preempt", nodes, nodes // 2, 1, PREEMPT, full_of_others, "preempt")
-        for nodes in (100, 1000)
-    ),
-    *(
-        Case("kai", "allocate", nodes, jobs, tasks, kai(ALLOCATE), kai_pending, ALLOCATE, gpu)
-        for nodes, jobs, tasks, gpu in (
-            (100, 100, 8, 0),
-            (1000, 1000, 8, 0),
-            (1000, 8000, 1, 0),
-            (5000, 1000, 8, 0),
-            (1000, 1000, 8, 1),
-            (1000, 8000, 1, 1),
-        )
-    ),
-    *(
-        Case("kai", "reclaim", nodes, nodes // 2, tasks, kai(RECLAIM_KAI), kai_full, RECLAIM_KAI, 1)
-        for tasks in (1, 8)
-        for nodes in (100, 500, 1000)
-    ),
-    *(
-        Case("kai", "preempt", nodes, nodes // 2, tasks, kai(PREEMPT_KAI), kai_full, PREEMPT_KAI, 1)
-        for nodes, tasks in ((100, 1), (500, 1), (1000, 1), (500, 8))
-    ),
-    *(
-        Case(
-            "kai", "consolidation", nodes, nodes // 4, 1,
-            kai(CONSOLIDATE), kai_half_used, CONSOLIDATE, 8,
-        )
-        for nodes in (50, 100, 200)
-    ),
-    Case("kai", "failing reclaim", 1000, 1, 1001, kai(RECLAIM_KAI), kai_never_fits, RECLAIM_KAI, 8),
-]  # fmt: skip
-"""A case is added by adding it here."""

@@ -1,0 +1,166 @@
+"""The ways to measure a case. Each call is one run, on a cluster and a scheduler of its own."""
+
+from __future__ import annotations
+
+import cProfile
+import math
+import random
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pumice.backends.memory import MemoryBackend
+from pumice.config import Policy, policy_from_dict
+from pumice.decisions import Decisions
+from pumice.discovery import Catalog
+from pumice.ledger import Ledger
+from pumice.model.facts import Inventory
+from pumice.scheduler import Scheduler
+from pumice.session.session import Session
+from tests.bench._case import Case, Measured
+from tests.bench._clock import Timing
+from tests.bench._dump import write_dump
+
+Profile = cProfile.Profile | None
+CHANGED = 0.01
+"""The part of the objects that is another one in the second cycle."""
+CHANGE = "example.com/change"
+
+
+def policy_of(case: Case, changes: Mapping[str, Any] | None = None) -> Policy:
+    catalog = Catalog()
+    for name, cls in case.plugins.items():
+        catalog.register_local("plugin", name, cls)
+    return policy_from_dict({**case.policy, **(changes or {})}, where=case.name, catalog=catalog)
+
+
+def deciding(case: Case, number: int, profile: Profile) -> Measured:
+    """Open a session and run the action; each is timed."""
+    return _decide(case, Scheduler(MemoryBackend(case.cluster(case)), policy_of(case)), profile)[0]
+
+
+def explaining(case: Case, number: int, profile: Profile) -> Measured:
+    """As deciding, but every job must wait in the end and say why."""
+    scheduler = Scheduler(MemoryBackend(case.cluster(case)), policy_of(case))
+    measured, decisions = _decide(case, scheduler, profile)
+    dumb = [state.job for state in decisions.jobs if waited(state.job) and not state.reason]
+    return replace(measured, wrong=tuple(f"{job} does not say why it waits" for job in dumb))
+
+
+def recording(case: Case, number: int, profile: Profile) -> Measured:
+    """With a ledger that keeps everything, compared with no ledger."""
+    without = deciding(case, number, None)
+    backend = MemoryBackend(case.cluster(case))
+    ledger = Ledger()
+    measured, _ = _decide(case, Scheduler(backend, policy_of(case), ledger=ledger), profile)
+    wrong = () if ledger.sequence > case.placed else (f"{ledger.sequence} events",)
+    return replace(measured, base=without.cpu, wrong=wrong)
+
+
+def handing(case: Case, number: int, profile: Profile) -> Measured:
+    """With a ledger that hands every event to a sink, compared with no ledger."""
+    without = deciding(case, number, None)
+    backend = MemoryBackend(case.cluster(case))
+    events: list[dict[str, Any]] = []
+    ledger = Ledger(events.append)
+    measured, _ = _decide(case, Scheduler(backend, policy_of(case), ledger=ledger), profile)
+    return replace(measured, base=without.cpu)
+
+
+def filtering(case: Case, number: int, profile: Profile) -> Measured:
+    """With the plugins of the case's own, compared with the same policy without them."""
+    tiers = [
+        {"plugins": [plugin for plugin in tier["plugins"] if plugin not in case.plugins]}
+        for tier in case.policy["tiers"]
+    ]
+    backend = MemoryBackend(case.cluster(case))
+    without, _ = _decide(case, Scheduler(backend, policy_of(case, {"tiers": tiers})), None)
+    return replace(deciding(case, number, profile), base=without.cpu)
+
+
+def opening(case: Case, number: int, profile: Profile) -> Measured:
+    """Open a session."""
+    scheduler = Scheduler(MemoryBackend(case.cluster(case)), policy_of(case))
+    with Timing(profile) as timing:
+        session = scheduler.open_session()
+    return Measured(timing.cpu, timing.cpu, timing.wall, wrong=_incomplete(case, session))
+
+
+def reopening(case: Case, number: int, profile: Profile) -> Measured:
+    """Open the session of a second cycle, before which some objects have changed."""
+    backend = MemoryBackend(case.cluster(case))
+    scheduler = Scheduler(backend, policy_of(case))
+    with Timing() as first:
+        session = scheduler.open_session()
+    scheduler.finish(session)
+    del session
+    inventory, node = changed(backend.snapshot(), number)
+    backend.replace(inventory)
+    with Timing(profile) as second:
+        session = scheduler.open_session()
+    wrong = _incomplete(case, session)
+    if session.nodes.handle(session.nodes.row_of[node]).labels.get(CHANGE) != str(number):
+        wrong += (f"the second cycle does not see the change of {node}",)
+    return Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
+
+
+def loading(case: Case, number: int, profile: Profile) -> Measured:
+    """Read a dump from a file, then open a session on it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "dump.json")
+        write_dump(path, case.nodes, case.jobs, case.tasks)
+        with Timing(profile) as timing:
+            backend = MemoryBackend.from_files([path])
+    problems = tuple(str(problem) for problem in backend.snapshot().problems[:3])
+    scheduler = Scheduler(backend, policy_of(case))
+    with Timing() as first:
+        session = scheduler.open_session()
+    return Measured(
+        timing.cpu, first.cpu, timing.wall, wrong=(*problems, *_incomplete(case, session))
+    )
+
+
+def changed(inventory: Inventory, number: int) -> tuple[Inventory, str]:
+    """The inventory with some other nodes and pods in it, and the name of one of the nodes."""
+    chance = random.Random(number)
+    nodes, pods = dict(inventory.nodes), dict(inventory.pods)
+    mark = {CHANGE: str(number)}
+    names = chance.sample(sorted(nodes), math.ceil(len(nodes) * CHANGED))
+    for name in names:
+        nodes[name] = replace(nodes[name], labels={**nodes[name].labels, **mark})
+    for uid in chance.sample(sorted(pods), math.ceil(len(pods) * CHANGED)):
+        pods[uid] = replace(pods[uid], annotations={**pods[uid].annotations, **mark})
+    return replace(inventory, nodes=nodes, pods=pods), names[0]
+
+
+def waited(name: str) -> bool:
+    """Whether a job, or the task of one, was pending before the cycle: running ones may move."""
+    return name.rpartition("/")[2].startswith("job-")
+
+
+def _decide(case: Case, scheduler: Scheduler, profile: Profile) -> tuple[Measured, Decisions]:
+    (action,) = (action for action in scheduler.holder.actions if action.name == case.action)
+    with Timing() as first:
+        session = scheduler.open_session()
+    with Timing(profile) as timing:
+        scheduler.run_action(session, action)
+    decisions = scheduler.finish(session)
+    placed = sum(1 for d in (*decisions.binds, *decisions.pipelined) if waited(d.uid))
+    return (
+        Measured(timing.cpu, first.cpu, timing.wall, placed, len(decisions.evictions)),
+        decisions,
+    )
+
+
+def _incomplete(case: Case, session: Session) -> tuple[str, ...]:
+    """What a session lacks of its case."""
+    counts = {
+        "nodes": (len(session.nodes), case.nodes),
+        "jobs": (len(session.jobs), case.jobs),
+        "tasks": (sum(len(job.tasks) for job in session.jobs.values()), case.jobs * case.tasks),
+    }
+    return tuple(
+        f"{got:,} {what}, not {wanted:,}" for what, (got, wanted) in counts.items() if got != wanted
+    )
