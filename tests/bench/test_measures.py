@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pumice.manifests import load as load_files
+from pumice.model.facts import Inventory
 from tests.bench import plot
 from tests.bench._case import Case
 from tests.bench._cases import (
@@ -98,10 +99,11 @@ def test_one_object_in_a_hundred_changes_and_the_old_ones_stay():
         assert list(old) == list(new)
         assert sum(1 for key in old if old[key] is not new[key]) == count
     assert not any(CHANGE in fact.labels for fact in before.nodes.values())
-    others = {
-        name for name in before.nodes if changed(before, 2)[0].nodes[name] is not before.nodes[name]
-    }
-    assert others != {name for name in before.nodes if after.nodes[name] is not before.nodes[name]}
+    assert replaced(before, changed(before, 2)[0]) != replaced(before, after)
+
+
+def replaced(before: Inventory, after: Inventory) -> set[str]:
+    return {name for name, node in before.nodes.items() if after.nodes[name] is not node}
 
 
 def test_a_dump_holds_running_and_waiting_jobs_on_nodes_that_have_the_room(tmp_path):
