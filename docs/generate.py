@@ -17,6 +17,7 @@ from pumice.combine import RULES
 from pumice.config.options import describe
 from pumice.discovery import Catalog, Kind
 from pumice.hookspecs import POINTS
+from pumice.shortcuts import SHORTCUTS
 
 DOCS = Path(__file__).parent
 BUILTIN = ("pumice-builtin-plugins", "pumice-builtin-actions")
@@ -78,6 +79,29 @@ def parts(kind: Kind, title: str, intro: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shortcuts() -> str:
+    lines = [
+        "# Shortcuts",
+        _NOTE,
+        "What the engine does to be fast, by name. A shortcut saves work and changes no decision:",
+        "a test decides a thousand random clusters with and without each. If you doubt one, do",
+        "without it, by `--plain NAME` of `pumice run` and `pumice test` or in the policy:",
+        "",
+        "```toml",
+        "[scheduler]",
+        'plain = ["answers", "keys"]  # or ["all"]',
+        "```",
+        "",
+        "If something else is decided then, it is a bug of Pumice, or a plugin reaches further than",
+        "the `scope` that it declares; `--check` finds the latter.",
+        "",
+        "| shortcut | what is saved | what is done without it |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{name}` | {cut.saves} | {cut.instead} |" for name, cut in SHORTCUTS.items()]
+    return "\n".join(lines) + "\n"
+
+
 def commands() -> str:
     lines = ["# Commands", _NOTE, "`pumice COMMAND --help` prints the same."]
     for path, command in _walk(pumice_command, "pumice"):
@@ -113,6 +137,7 @@ def pages() -> dict[Path, str]:
             " options, set under `[action.NAME]` of a policy.",
         ),
         DOCS / "commands.md": commands(),
+        DOCS / "shortcuts.md": shortcuts(),
     }
 
 

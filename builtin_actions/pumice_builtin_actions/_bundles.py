@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,21 +20,37 @@ Precedes = Callable[[Job, Job], bool]
 """Whether the left job gives up its tasks before the right one."""
 
 
+class Turns(NamedTuple):
+    """Whose tasks go first."""
+
+    precedes: Precedes
+    positions: Callable[[Iterable[Job]], Mapping[str, int] | None] = lambda jobs: None
+    """The same for many jobs, by uid: the lower goes first; None: they can only be compared."""
+
+
 class Bundle:
     """Tasks of one job that are evicted together."""
 
-    __slots__ = ("job", "tasks", "whole")
+    __slots__ = ("_worth", "job", "tasks", "whole")
 
     def __init__(self, job: Job, tasks: list[Task], *, whole: bool) -> None:
         self.job = job
         self.tasks = tasks
         self.whole = whole
         """Whether the job falls below its minimum by this, so that all of it is lost."""
+        self._worth: dict[bytes, float] = {}
 
     def worth(self, need: np.ndarray) -> float:
         """What the eviction gives of the need, per what the cluster loses by it."""
         if not self.whole:
             return math.inf
+        key = need.tobytes()
+        known = self._worth.get(key)
+        if known is None:
+            known = self._worth[key] = self._work_out(need)
+        return known
+
+    def _work_out(self, need: np.ndarray) -> float:
         asked = need > 0
         wanted = need[asked].astype(float)
         lost = float((self.job.total_request[asked] / wanted).sum())
@@ -44,22 +61,18 @@ class Bundle:
 def select_bundles(
     session: Session,
     context: EvictionContext,
-    candidates: Iterable[Task],
+    bundles: Iterable[Bundle],
     need: np.ndarray,
-    precedes: Precedes,
+    turns: Turns,
     *,
     allow_whole: bool,
 ) -> list[Bundle]:
     """The bundles that plugins allow, in the order in which they are to be evicted."""
-    by_job: dict[str, list[Task]] = {}
-    for task in candidates:
-        assert task.job is not None
-        by_job.setdefault(task.job.uid, []).append(task)
-    bundles = in_order(
-        [bundle for tasks in by_job.values() for bundle in make_bundles(tasks)], need, precedes
-    )
+    bundles = in_order(bundles, need, turns)
     flat = [task for bundle in bundles for task in bundle.tasks]
     allowed = {task.uid for task in session.ask.unified_evictable(context, flat)} if flat else set()
+    if allow_whole and all(task.uid in allowed for task in flat):
+        return bundles
     trimmed = []
     for bundle in bundles:
         tasks = [task for task in bundle.tasks if task.uid in allowed]
@@ -67,14 +80,20 @@ def select_bundles(
             continue
         if tasks:
             trimmed.append(Bundle(bundle.job, tasks, whole=bundle.whole))
-    return in_order(trimmed, need, precedes)
+    return in_order(trimmed, need, turns)
 
 
-def in_order(bundles: Iterable[Bundle], need: np.ndarray, precedes: Precedes) -> list[Bundle]:
+def in_order(bundles: Iterable[Bundle], need: np.ndarray, turns: Turns) -> list[Bundle]:
     """Surplus first, then the jobs that give up first, then the most worth; then by name."""
 
     bundles = list(bundles)
+    position = turns.positions(bundle.job for bundle in bundles)
+    if position is not None and len(set(position.values())) == len(position):
+        return sorted(bundles, key=lambda b: (b.whole, position[b.job.uid]))
     keys = {id(bundle): _tie_break(bundle, need) for bundle in bundles}
+    if position is not None:
+        return sorted(bundles, key=lambda b: (b.whole, position[b.job.uid], keys[id(b)]))
+    precedes = turns.precedes
 
     def compare(left: Bundle, right: Bundle) -> int:
         if left.whole != right.whole:
@@ -87,6 +106,26 @@ def in_order(bundles: Iterable[Bundle], need: np.ndarray, precedes: Precedes) ->
         return (l_key > r_key) - (l_key < r_key)
 
     return sorted(bundles, key=cmp_to_key(compare))
+
+
+def in_turn(jobs: Sequence[Job], precedes: Precedes) -> list[Job] | None:
+    """The jobs in the one order that agrees with every comparison; None: there is none.
+
+    Of two jobs exactly one precedes the other, and each precedes another number of them.
+    """
+    behind: dict[int, Job] = {}
+    for job in jobs:
+        ahead_of = 0
+        for other in jobs:
+            if other is not job:
+                first = precedes(job, other)
+                if first == precedes(other, job):
+                    return None
+                ahead_of += first
+        behind[ahead_of] = job
+    if len(behind) < len(jobs):
+        return None
+    return [behind[count] for count in sorted(behind, reverse=True)]
 
 
 def _tie_break(bundle: Bundle, need: np.ndarray) -> tuple[float, str, str, int]:

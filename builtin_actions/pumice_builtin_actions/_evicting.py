@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -27,8 +27,12 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
     starving: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
+            waiting = starving.get(job.queue)
+            if waiting is not None and not session.ask.job_starving(job):
+                continue
             if may_claim(session, job):
-                waiting = starving.setdefault(job.queue, session.order.job_heap())
+                if waiting is None:
+                    waiting = starving[job.queue] = session.order.job_heap(evicting=True)
                 if session.ask.job_starving(job):
                     waiting.push(job)
     return starving
@@ -37,6 +41,10 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
 def pending_tasks(session: Session, job: Job) -> list[Task]:
     """The tasks that wait for room, the first to serve first."""
     return session.order.sorted_tasks(task for task in job.pending if not task.gated)
+
+
+_PATIENCE = 4
+"""So many nodes are found one by one before the rest is put in order."""
 
 
 class CurableNodes:
@@ -75,6 +83,19 @@ class CurableNodes:
         return np.asarray(~failed[rows])
 
 
+def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
+    """Rows by falling score, in the order of the rows where it is equal; without one last.
+
+    Mostly one of the first will do, so the others are put in order only when they come up.
+    """
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    for _ in range(min(len(rows), _PATIENCE)):
+        position = int(scores.argmax())
+        yield int(rows[position])
+        rows, scores = np.delete(rows, position), np.delete(scores, position)
+    yield from rows[np.argsort(-scores, kind="stable")].tolist()
+
+
 def evict_until(
     session: Session,
     trial: Statement,
@@ -86,10 +107,8 @@ def evict_until(
     """Evict victims in order until there is enough; None when all of them are not enough."""
     if enough():
         return []
-    heap = session.order.victim_heap(victims, task, session.queues)
     evicted = []
-    while heap:
-        victim = heap.pop()
+    for victim in session.order.victims_in_turn(victims, task, session.queues):
         trial.evict(victim, reason, claimant=task.job)
         evicted.append(victim)
         if enough():

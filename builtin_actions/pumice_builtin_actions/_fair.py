@@ -71,8 +71,11 @@ def waiting_jobs(session: Session, keep: Callable[[Job], bool] = lambda job: Tru
             continue
         if job.has_network_topology and not session.hyper_nodes.ready:
             continue
+        if not gated:
+            found.append(job)
+            continue
         with session.turn(job):
-            if not gated or _is_let_in(session, job):
+            if _is_let_in(session, job):
                 found.append(job)
     return found
 
@@ -107,7 +110,7 @@ class VictimQueues:
         ``keep`` is asked when a job's turn comes.
         """
         session = self._session
-        if not session.order.has_job_keys:
+        if not session.order.has_job_keys or not session.uses("ranked"):
             return self.make_at_once(lambda job: of_queue(job.queue) and keep(job))
         entries = self._holding.refresh()
         return QueueTree.ranked(
@@ -142,28 +145,30 @@ def _is_alive(session: Session, job: Job) -> bool:
     )
 
 
-def feasible_rows(session: Session, job: Job) -> list[int]:
+def feasible_rows(session: Session, job: Job) -> np.ndarray:
     """Nodes on which the job could find room without an eviction."""
-    if any(not task.gpu.any for task in job.tasks.values()):
-        return list(range(len(session.nodes)))
     nodes = session.nodes
-    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0)).tolist()
+    if any(not task.gpu.any for task in job.tasks.values()):
+        return nodes.all_rows
+    return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0))
 
 
 def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
-    if not fits_empty_cluster(session.nodes, solver.chunk(job)):
+    hopeless = not fits_empty_cluster(session.nodes, solver.chunk(job))
+    statement = None
+    if not hopeless or solver.leaves_ghosts or not session.uses("refusal"):
+        statement = solver.solve(job, feasible_rows(session, job))
+    if statement is not None:
+        statement.commit()
+        return True
+    if hopeless:
         job.refusals.append(
             Refusal(
                 "TooLarge", "its GPUs would not fit on the nodes even if nobody else were there"
             )
         )
-        return False
-    statement = solver.solve(job, feasible_rows(session, job))
-    if statement is not None:
-        statement.commit()
-        return True
-    if solver.exhausted:
+    elif solver.exhausted:
         job.refusals.append(
             Refusal(
                 "SearchBudgetSpent",

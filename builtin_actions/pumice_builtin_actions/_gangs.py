@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +10,15 @@ from pydantic import Field
 
 from pumice import Action
 from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
 from pumice.session.session import Session
 from pumice.session.statement import Statement
 from pumice.verdicts import EvictionContext, EvictionKind
-from pumice_builtin_actions._bundles import Bundle, Precedes, select_bundles
+from pumice_builtin_actions._bundles import Bundle, Turns, select_bundles
+from pumice_builtin_actions._givers import Givers
 from pumice_builtin_actions._nomination import Nomination
-from pumice_builtin_actions._victims import Accepts, covers
+from pumice_builtin_actions._victims import covers
 from pumice_builtin_actions._worksheet import SubWork, make_worksheet
 
 _DEFAULT_DOMAINS = 8
@@ -44,9 +45,11 @@ class Way(NamedTuple):
 
     kind: EvictionKind
     reason: str
-    accepts: Callable[[Job], Accepts]
-    """Who may be a victim of a job's claim, before plugins are asked."""
-    precedes: Callable[[Job], Precedes]
+    statuses: Collection[TaskStatus]
+    """Those of tasks that may be victims."""
+    gives: Callable[[Job, Job], bool]
+    """Whether the second job's tasks may be victims of the first one's claim, plugins aside."""
+    turns: Callable[[Job], Turns]
     """Whose tasks go first for a job's claim."""
     entitled: Callable[[Job, list[Task]], bool]
     """Whether a job may claim room for all these tasks together."""
@@ -61,6 +64,8 @@ class GangEviction:
         self._allow_whole = options.allow_whole
         self._max_domains = options.max_domains if options.max_domains > 0 else _DEFAULT_DOMAINS
         self._nomination = Nomination(session)
+        self._givers = Givers(session, way.statuses)
+        self._yielding = [job for job in session.jobs.values() if _gives_way(job)]
 
     def serve(self, job: Job) -> None:
         """Give a starving job its turn: its minimum is promised, or nothing has happened."""
@@ -136,25 +141,26 @@ class GangEviction:
         return None
 
     def _bundles(self, job: Job, need: np.ndarray, domain: str, rows: np.ndarray) -> list[Bundle]:
-        session, way = self._session, self._way
-        accepts = way.accepts(job)
-        candidates = [
-            held.task
-            for row in rows.tolist()
-            for held in session.nodes.held[row].values()
-            if accepts(held.task)
+        session, way, givers = self._session, self._way, self._givers
+        inside = None if len(rows) == len(session.nodes) else frozenset(rows.tolist())
+        givers.renew()
+        bundles = [
+            bundle
+            for giver in self._yielding
+            if way.gives(job, giver)
+            for bundle in givers.bundles(giver, inside)
         ]
         return select_bundles(
             session,
             EvictionContext(way.kind, job, hyper_node=domain),
-            candidates,
+            bundles,
             need,
-            way.precedes(job),
+            way.turns(job),
             allow_whole=self._allow_whole,
         )
 
 
-def gives_way(job: Job) -> bool:
+def _gives_way(job: Job) -> bool:
     """Whether a job lets gangs evict its tasks: unless its pod group says no."""
     group = job.group
     return job.preemptable or not (

@@ -25,6 +25,7 @@ class Placing:
     def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
         self._error_cache = error_cache
+        self._spares_roles = session.uses("roles")
 
     def place(self, statement: Statement, work: SubWork, hyper_node: str) -> bool:
         """Place tasks of ``work`` until the sub-job is ready.
@@ -93,7 +94,11 @@ class Placing:
         return (
             self._error_cache
             and bool(task.role)
-            and (task.role in work.mixed_roles or self._session.questions.asks_every_time(task))
+            and (
+                not self._spares_roles
+                or task.role in work.mixed_roles
+                or self._session.questions.asks_every_time(task)
+            )
         )
 
     def _choose(

@@ -10,7 +10,7 @@ import numpy as np
 
 from pumice.model.task import Task
 from pumice.session.session import Session
-from pumice_builtin_actions._victims import covers
+from pumice_builtin_actions._victims import Needed
 
 _PRIORITY_OFFSET = 1 << 31
 """Added to every priority of a sum, so that more victims never make it smaller."""
@@ -70,15 +70,16 @@ def select_victims(
     """Whom to evict from one node, the one served first at the top; empty: it cannot be done."""
     nodes = session.nodes
     allowed = session.ask.preemptable(task, candidates) if candidates else []
-    freed = sum((victim.vector for victim in allowed), nodes.future_idle[row])
-    if not covers(freed, task.vector):
+    needed = Needed(task.vector)
+    if not needed.fits(sum((victim.vector for victim in allowed), nodes.future_idle[row])):
         return []
-    heap = session.order.victim_heap(allowed, task, session.queues)
-    with _DryRun(session, task, row) as run:
+    # Nothing happens to jobs in a dry run: their order stays what it is.
+    in_turn = session.order.sorted_victims(allowed, task, session.queues)
+    with _DryRun(session, task, row, needed) as run:
         removed: list[Task] = []
-        while heap:
-            removed.append(heap.pop())
-            if not run.remove(removed[-1]):
+        for victim in in_turn:
+            removed.append(victim)
+            if not run.remove(victim):
                 return []
             if run.fits():
                 break
@@ -102,7 +103,8 @@ class _DryRun:
     simulation hooks, in a state of this run's own.
     """
 
-    def __init__(self, session: Session, task: Task, row: int) -> None:
+    def __init__(self, session: Session, task: Task, row: int, needed: Needed) -> None:
+        self._needed = needed
         self._ask = session.ask
         self._nodes = session.nodes
         self._task = task
@@ -146,6 +148,6 @@ class _DryRun:
     def fits(self) -> bool:
         return (
             self._ask.simulate_allocatable(self._state, self._queue, self._task)
-            and bool(covers(self._nodes.future_idle[self._row], self._task.vector))
+            and self._needed.fits(self._nodes.future_idle[self._row])
             and self.passes()
         )

@@ -24,6 +24,21 @@ def covers(room: np.ndarray, request: np.ndarray) -> np.ndarray:
     return np.asarray(((request <= room) | ~asked).all(axis=-1))
 
 
+class Needed:
+    """A request, for the same question about one node at a time."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, request: np.ndarray) -> None:
+        amounts = enumerate(request.tolist())
+        self._asked = [(i, amount) for i, amount in amounts if amount > 0 or i < 2]
+
+    def fits(self, room: np.ndarray) -> bool:
+        """As :func:`covers`."""
+        free = room.tolist()
+        return all(amount <= free[i] for i, amount in self._asked)
+
+
 def of_other_jobs(preemptor: Task) -> Accepts:
     """Of the evictable tasks of the preemptor's queue, those of other jobs.
 
@@ -85,15 +100,19 @@ class Evictable:
         self._version = nodes.version
         self._rank: dict[str, int] = {}
         self.tasks: list[list[Task]] = [[] for _ in nodes.names]
-        self.count = np.zeros(len(nodes), np.int64)
         self.total = np.zeros(nodes.allocatable.shape, np.int64)
+        rows: list[int] = []
+        vectors: list[np.ndarray] = []
         for task in _first_to_go_first(session, jobs):
             self._rank[task.uid] = len(self._rank)
             row = nodes.row_of.get(task.node)
             if row is not None and accepts(task):
                 self.tasks[row].append(task)
-                self.count[row] += 1
-                self.total[row] += task.vector
+                rows.append(row)
+                vectors.append(task.vector)
+        self.count = np.bincount(np.array(rows, np.intp), minlength=len(nodes))
+        if rows:
+            np.add.at(self.total, rows, np.array(vectors))
 
     def renewed(self) -> Self:
         """Itself, as things are now."""
@@ -110,9 +129,10 @@ class Evictable:
         tasks.sort(key=lambda task: self._rank[task.uid])
         self.tasks[row] = tasks
         self.count[row] = len(tasks)
-        self.total[row] = 0
+        total = self.total[row]
+        total[:] = 0
         for task in tasks:
-            self.total[row] += task.vector
+            total += task.vector
 
 
 def _first_to_go_first(session: Session, jobs: Iterable[Job]) -> Iterator[Task]:
@@ -127,17 +147,18 @@ class EvictableByQueue:
     def __init__(self, session: Session, statuses: Iterable[TaskStatus]) -> None:
         self._session = session
         self._statuses = frozenset(statuses)
+        self._keeps = session.uses("victims")
         self._of: dict[str, Evictable] = {}
         self._reclaimable: Evictable | None = None
 
     def of(self, queue: str) -> Evictable:
-        found = self._of.get(queue)
+        found = self._of.get(queue) if self._keeps else None
         if found is None:
             found = self._of[queue] = self._new(lambda job: job.queue == queue)
         return found.renewed()
 
     def reclaimable(self) -> Evictable:
-        found = self._reclaimable
+        found = self._reclaimable if self._keeps else None
         if found is None:
             queues = self._session.queues
             found = self._reclaimable = self._new(lambda job: queues[job.queue].reclaimable)

@@ -81,7 +81,10 @@ class _Allocation:
         sheet = make_worksheet(session, job)
         if sheet:
             self._sheets[job.uid] = sheet
-            self._waiting.setdefault(job.queue, session.order.job_heap()).push(job)
+            heap = self._waiting.get(job.queue)
+            if heap is None:
+                heap = self._waiting[job.queue] = session.order.job_heap()
+            heap.push(job)
 
     def _serve(self, job: Job) -> bool:
         """Give a job its turn; tells whether it has more to place after a commit."""

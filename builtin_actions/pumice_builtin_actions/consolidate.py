@@ -65,6 +65,7 @@ class Consolidate(Action):
             placer,
             victims=victims,
             validator=_all_placed,
+            only_moves=True,
             budget=self.options.budget,
             ghosts=self.options.ghosts,
         )
@@ -73,6 +74,7 @@ class Consolidate(Action):
             session,
             waiting_jobs(session, lambda job: job.preemptible and may_evict(job)),
             depth=self.options.queue_depth,
+            evicting=True,
         )
         while jobs:
             job = jobs.pop()

@@ -43,7 +43,8 @@ class EvictStaleGangs(Action):
             return
         with session.statement() as statement:
             for task in active_tasks(job):
-                statement.evict(task, f"gang {job.uid} is below its minimum")
+                if task.node in session.nodes.row_of:
+                    statement.evict(task, f"gang {job.uid} is below its minimum")
             statement.commit()
 
 

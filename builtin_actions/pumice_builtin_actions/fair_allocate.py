@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pumice import Action
 from pumice.model.job import Job
-from pumice.model.task import ALLOCATED_STATUSES, TaskStatus
 from pumice.session.chunks import has_pending
 from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
@@ -40,7 +39,7 @@ class FairAllocate(Action):
 
 def _grow(session: Session, placer: WholeJobs, job: Job) -> bool:
     """Place the job's next chunk; tells whether it may want another."""
-    held_before = job.count(*ALLOCATED_STATUSES) > 0
+    held_before = job.allocated_count > 0
     with session.statement() as statement:
         if not placer.place(statement, job, None, promise=False):
             return False
@@ -55,9 +54,7 @@ def _grow(session: Session, placer: WholeJobs, job: Job) -> bool:
 
 def _must_wait(job: Job) -> bool:
     """Whether a pod set reaches its minimum only with tasks that wait for room."""
-    for pod_set in job.sub_jobs.values():
-        if pod_set.count(TaskStatus.PIPELINED):
-            placed = pod_set.count(*ALLOCATED_STATUSES)
-            if placed < pod_set.min_available:
-                return True
-    return False
+    return any(
+        pod_set.waiting_count and pod_set.allocated_count < pod_set.min_available
+        for pod_set in job.sub_jobs.values()
+    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pumice import Action
 from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES, Task
+from pumice.model.task import PREEMPTABLE_STATUSES
 from pumice.session.session import Session
 from pumice.verdicts import EvictionKind
-from pumice_builtin_actions._bundles import Precedes
+from pumice_builtin_actions._bundles import Turns
 from pumice_builtin_actions._evicting import starving_jobs
-from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way, gives_way
-from pumice_builtin_actions._victims import Accepts
+from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way
 
 
 class Gangpreempt(Action):
@@ -30,8 +31,9 @@ class Gangpreempt(Action):
         way = Way(
             kind=EvictionKind.GANG_PREEMPT,
             reason="gangpreempt",
-            accepts=_lower_of_same_queue,
-            precedes=lambda job: _served_later(session),
+            statuses=PREEMPTABLE_STATUSES,
+            gives=_is_lower_in_same_queue,
+            turns=lambda job: _served_later(session),
             entitled=lambda job, tasks: True,
         )
         eviction = GangEviction(session, self.options, way)
@@ -45,21 +47,18 @@ class Gangpreempt(Action):
                     eviction.serve(job)
 
 
-def _lower_of_same_queue(claimant: Job) -> Accepts:
-    def accepts(task: Task) -> bool:
-        job = task.job
-        return (
-            job is not None
-            and job is not claimant
-            and job.queue == claimant.queue
-            and job.priority < claimant.priority
-            and task.preemptable
-            and task.status in PREEMPTABLE_STATUSES
-            and gives_way(job)
-        )
-
-    return accepts
+def _is_lower_in_same_queue(claimant: Job, job: Job) -> bool:
+    return job.queue == claimant.queue and job.priority < claimant.priority
 
 
-def _served_later(session: Session) -> Precedes:
-    return lambda left, right: not session.order.job_before(left, right)
+def _served_later(session: Session) -> Turns:
+    """Jobs in the reverse of the order in which they are served."""
+    order = session.order
+
+    def positions(jobs: Iterable[Job]) -> dict[str, int] | None:
+        if not order.has_job_keys:
+            return None
+        ranked = sorted({job.uid: job for job in jobs}.values(), key=order.job_rank, reverse=True)
+        return {job.uid: position for position, job in enumerate(ranked)}
+
+    return Turns(lambda left, right: not order.job_before(left, right), positions)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pumice import Action
 from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice.model.task import TaskStatus
 from pumice.session.session import Session
 from pumice.verdicts import EvictionKind
-from pumice_builtin_actions._bundles import Precedes
+from pumice_builtin_actions._bundles import Turns, in_turn
 from pumice_builtin_actions._evicting import starving_jobs
-from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way, gives_way
-from pumice_builtin_actions._victims import Accepts, of_other_queues
+from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way
 
 
 class Gangreclaim(Action):
@@ -31,8 +32,9 @@ class Gangreclaim(Action):
         way = Way(
             kind=EvictionKind.GANG_RECLAIM,
             reason="gangreclaim",
-            accepts=lambda job: _of_other_queues(session, job),
-            precedes=lambda job: _of_queue_served_later(session, job),
+            statuses=(TaskStatus.RUNNING,),
+            gives=lambda claimant, job: _is_of_other_queue(session, claimant, job),
+            turns=lambda job: _of_queue_served_later(session, job),
             entitled=lambda job, tasks: session.ask.preemptive(session.queue_of(job), tasks),
         )
         eviction = GangEviction(session, self.options, way)
@@ -51,16 +53,12 @@ class Gangreclaim(Action):
                         eviction.serve(job)
 
 
-def _of_other_queues(session: Session, claimant: Job) -> Accepts:
-    reclaimable = of_other_queues(session, claimant)
-
-    def accepts(task: Task) -> bool:
-        return reclaimable(task) and task.job is not None and gives_way(task.job)
-
-    return accepts
+def _is_of_other_queue(session: Session, claimant: Job, job: Job) -> bool:
+    return job.queue != claimant.queue and session.queues[job.queue].reclaimable
 
 
-def _of_queue_served_later(session: Session, claimant: Job) -> Precedes:
+def _of_queue_served_later(session: Session, claimant: Job) -> Turns:
+    """Jobs of the queue that is to lose first; within a queue all are alike."""
     own = session.queue_of(claimant)
 
     def precedes(left: Job, right: Job) -> bool:
@@ -70,4 +68,15 @@ def _of_queue_served_later(session: Session, claimant: Job) -> Precedes:
             session.queue_of(left), session.queue_of(right), own
         )
 
-    return precedes
+    def positions(jobs: Iterable[Job]) -> dict[str, int] | None:
+        jobs = list(jobs)
+        of_queue = {job.queue: job for job in jobs}
+        if not session.uses("keys") or len(of_queue) ** 2 > len(jobs):
+            return None
+        turns = in_turn(list(of_queue.values()), precedes)
+        if turns is None:
+            return None
+        turn_of = {job.queue: turn for turn, job in enumerate(turns)}
+        return {job.uid: turn_of[job.queue] for job in jobs}
+
+    return Turns(precedes, positions)

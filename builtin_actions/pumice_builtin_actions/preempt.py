@@ -14,15 +14,22 @@ from pumice.model.task import PREEMPTABLE_STATUSES, Task
 from pumice.session.order import JobHeap
 from pumice.session.session import Session
 from pumice.session.statement import Statement
-from pumice_builtin_actions._evicting import CurableNodes, evict_until, may_claim, pending_tasks
+from pumice_builtin_actions._evicting import (
+    CurableNodes,
+    best_first,
+    evict_until,
+    may_claim,
+    pending_tasks,
+)
 from pumice_builtin_actions._foresight import QueueForesight
 from pumice_builtin_actions._nominated import awaits_nominated_node
+from pumice_builtin_actions._promising import Promising
 from pumice_builtin_actions._simulate import Limits, best_candidate
 from pumice_builtin_actions._victims import (
     Accepts,
     Evictable,
     EvictableByQueue,
-    covers,
+    Needed,
     of_other_jobs,
     of_same_job,
 )
@@ -89,8 +96,9 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueForesight(session)
+        self._foresight = QueueForesight(session) if session.uses("foresight") else None
         self._nobody = Evictable(session, (), lambda task: False)
+        self._promising = Promising(session)
         self._claimants: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
 
@@ -114,13 +122,16 @@ class _Preemption:
     def _collect(self, job: Job) -> None:
         session = self._session
         if (
-            not may_claim(session, job)
-            or not session.ask.job_starving(job)
+            not session.ask.job_starving(job)
+            or not may_claim(session, job)
             or job.has_network_topology
         ):
             return
-        self._claimants.setdefault(job.queue, session.order.job_heap()).push(job)
-        self._starving.setdefault(job.queue, []).append(job)
+        if job.queue not in self._claimants:
+            self._claimants[job.queue] = session.order.job_heap(evicting=True)
+            self._starving[job.queue] = []
+        self._claimants[job.queue].push(job)
+        self._starving[job.queue].append(job)
 
     def _between_jobs(self, job: Job) -> None:
         session = self._session
@@ -155,8 +166,7 @@ class _Preemption:
             or awaits_nominated_node(session, task)
         ):
             return False
-        # Plugins only ever allow fewer than all: elsewhere it would be too little.
-        promising = covers(session.nodes.future_idle + claim.prey.total, task.vector)
+        promising = self._promising.mask(task.vector, claim.prey)
         for group in self._nodes.groups(task):
             rows = group[promising[group]]
             if not len(rows):
@@ -176,17 +186,25 @@ class _Preemption:
         questions, task = self._session.questions, claim.task
         queue = self._session.queues[task.queue]
         # All nodes that passed take part in the scores, which may be relative to each other.
-        ranked = rows[np.argsort(-questions.scores(task, rows), kind="stable")]
-        fits_anyway = questions.fits_future(task)
+        scores = questions.scores(task, rows)
+        chosen = promising[rows]
+        fits_anyway: np.ndarray | None = None
         queue_full: bool | None = None
-        for row in ranked[promising[ranked]].tolist():
+        for row in best_first(rows[chosen], scores[chosen]):
             candidates = claim.candidates_on(row)
             victims = self._session.ask.preemptable(task, candidates) if candidates else []
-            if not victims and not fits_anyway[row]:
-                continue
+            if not victims:
+                if fits_anyway is None:
+                    fits_anyway = questions.fits_future(task)
+                if not fits_anyway[row]:
+                    continue
             if queue_full is None:
                 queue_full = not self._session.ask.allocatable(queue, task)
-            if queue_full and self._foresight.hopeless(queue, task, row, victims):
+            if (
+                queue_full
+                and self._foresight is not None
+                and self._foresight.hopeless(queue, task, row, victims)
+            ):
                 continue
             if self._on_node(statement, task, row, queue, victims):
                 return True
@@ -196,14 +214,14 @@ class _Preemption:
         self, statement: Statement, task: Task, row: int, queue: Queue, victims: list[Task]
     ) -> bool:
         session, nodes = self._session, self._session.nodes
-        freed = sum((victim.vector for victim in victims), nodes.future_idle[row])
-        if not covers(freed, task.vector):
+        needed = Needed(task.vector)
+        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
             return False
 
         def fits() -> bool:
             return (
                 session.ask.allocatable(queue, task)
-                and bool(covers(nodes.future_idle[row], task.vector))
+                and needed.fits(nodes.future_idle[row])
                 and session.questions.predicate(task, row) is None
             )
 

@@ -12,12 +12,8 @@ from pumice.session.heap import LiveHeap
 from pumice.session.session import Session
 from pumice.session.statement import Statement
 from pumice_builtin_actions._evicting import CurableNodes, evict_until, pending_tasks, starving_jobs
-from pumice_builtin_actions._victims import (
-    Accepts,
-    EvictableByQueue,
-    covers,
-    of_other_queues,
-)
+from pumice_builtin_actions._promising import Promising
+from pumice_builtin_actions._victims import Accepts, EvictableByQueue, Needed, of_other_queues
 
 
 class Reclaim(Action):
@@ -48,11 +44,12 @@ class _Reclaiming:
         self._nodes = CurableNodes(session, remember=False)
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
+        self._promising = Promising(session)
 
     def run(self) -> None:
         session = self._session
         queues = session.order.queue_heap(session.queues[name] for name in self._starving)
-        while queues:
+        while queues and any(self._starving.values()):
             self._serve_queue(queues.pop(), queues)
 
     def _serve_queue(self, queue: Queue, queues: LiveHeap[Queue]) -> None:
@@ -88,13 +85,12 @@ class _Reclaiming:
                 statement.commit()
 
     def _reclaim_for(self, statement: Statement, task: Task, accepts: Accepts) -> bool:
-        nodes, prey = self._session.nodes, self._evictable.reclaimable()
-        count, total = prey.count, prey.total
+        prey, own = self._evictable.reclaimable(), None
+        someone = prey.count > 0
         if self._session.queues[task.queue].reclaimable:
             own = self._evictable.of(task.queue)
-            count, total = count - own.count, total - own.total
-        # Plugins only ever allow fewer: elsewhere nobody is there, or all would be too little.
-        promising = (count > 0) & covers(nodes.future_idle + total, task.vector)
+            someone = prey.count > own.count
+        promising = self._promising.mask(task.vector, prey, own) & someone
         for group in self._nodes.groups(task):
             for row in group[promising[group]].tolist():
                 candidates = [victim for victim in prey.tasks[row] if accepts(victim)]
@@ -107,8 +103,8 @@ class _Reclaiming:
     ) -> bool:
         session, nodes = self._session, self._session.nodes
         victims = session.ask.reclaimable(task, candidates)
-        freed = sum((victim.vector for victim in victims), nodes.future_idle[row])
-        if not covers(freed, task.vector):
+        needed = Needed(task.vector)
+        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
             return False
         with session.statement() as trial:
             evicted = evict_until(
@@ -116,7 +112,7 @@ class _Reclaiming:
                 trial,
                 task,
                 victims,
-                lambda: bool(covers(nodes.future_idle[row], task.vector)),
+                lambda: needed.fits(nodes.future_idle[row]),
                 "reclaim",
             )
             if evicted is None:

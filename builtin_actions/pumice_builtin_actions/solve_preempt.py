@@ -46,7 +46,12 @@ class SolvePreempt(Action):
             ghosts=self.options.ghosts,
         )
         failed: dict[str, FailedJobs] = {}
-        jobs = QueueTree(session, waiting_jobs(session, may_evict), depth=self.options.queue_depth)
+        jobs = QueueTree(
+            session,
+            waiting_jobs(session, may_evict),
+            depth=self.options.queue_depth,
+            evicting=True,
+        )
         while jobs:
             job = jobs.pop()
             table = failed.setdefault(job.queue, FailedJobs(enabled=self.options.signatures))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pumice.model.gpu_request import GPU, mig_gpus
+from pumice.model.job import Job
 from pumice.model.resources import Resource
-from pumice.model.task import Task, TaskStatus
+from pumice.model.task import ALLOCATED_STATUSES, Task, TaskStatus
 from pumice.session.session import Session
 from pumice_builtin_plugins._kai_nodes import is_healthy
 
@@ -112,18 +115,41 @@ class Amounts:
         params: Mapping[str, Any] = extra.get("scheduler_params") or {}
         own = own_schedulers(params, session.policy.scheduler.scheduler_names)
         workers_only = bool(params.get("restrictSchedulingNodes"))
-        parts = []
-        for row, node in enumerate(self._nodes.facts):
-            if not is_healthy(node):
-                continue
-            vector = self._nodes.allocatable[row].tolist()
-            counted = not workers_only or _GPU_WORKER in node.labels
-            parts.append((vector[0], vector[1], self._weigh(vector) if counted else 0))
-            for entry in self._nodes.held[row].values():
-                if entry.status in _IN_USE and _is_foreign(entry.task, own):
-                    cpu, memory, gpus = self.quota(entry.task)
-                    parts.append((-cpu, -memory, -gpus))
-        return add_up(parts)
+        parts = session.cluster.found.of_nodes(
+            ("fairshare", own, workers_only),
+            lambda row: self._offered(row, own, workers_only),
+            width=len(NAMES),
+        )
+        cpu, memory, gpus = parts.sum(axis=0).tolist()
+        return cpu, memory, gpus
+
+    def _offered(self, row: int, own: frozenset[str], workers_only: bool) -> Amount:
+        """What one node adds to the cluster."""
+        node = self._nodes.facts[row]
+        if not is_healthy(node):
+            return NOTHING
+        cpu, memory, *_ = vector = self._nodes.allocatable[row].tolist()
+        gpus = 0 if workers_only and _GPU_WORKER not in node.labels else self._weigh(vector)
+        for entry in self._nodes.held[row].values():
+            if entry.status in _IN_USE and _is_foreign(entry.task, own):
+                taken = self.quota(entry.task)
+                cpu, memory, gpus = cpu - taken[0], memory - taken[1], gpus - taken[2]
+        return cpu, memory, gpus
+
+    def of_job(self, job: Job) -> tuple[int, ...]:
+        """What a job's tasks hold, and what those ask for that wait and are not gated."""
+        held = add_up(
+            self.held(task)
+            for status in ALLOCATED_STATUSES
+            for task in job.by_status[status].values()
+        )
+        waiting = job.by_status[TaskStatus.PENDING].values()
+        return *held, *self.total_request(task for task in waiting if not task.gated)
+
+    def of_jobs(self, session: Session) -> np.ndarray:
+        """The same for all jobs of a session that has just been opened."""
+        name = ("fairshare", self._min_gpu_memory)
+        return session.cluster.found.of_jobs(name, self.of_job, width=2 * len(NAMES))
 
 
 def own_schedulers(params: Mapping[str, Any], named: Collection[str]) -> frozenset[str]:

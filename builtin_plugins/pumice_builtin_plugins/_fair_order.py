@@ -21,80 +21,95 @@ class JobAmounts:
 
     def __init__(self, session: Session, amounts: Amounts) -> None:
         self._amounts = amounts
-        self._chunks = Chunks(session.ask)
+        self._chunks = Chunks(session.ask, session.order)
         self._evictions = session.decisions.evictions
-        self._changes: dict[str, int] = {}
-        self._asked: dict[str, tuple[Job, int, int, Amount]] = {}
-        self._held: dict[str, tuple[Job, int, Amount]] = {}
+        self._remembers = session.uses("amounts")
+        self._asked: dict[str, tuple[Job, int, Amount]] = {}
+        self._held: dict[str, tuple[Job, Amount]] = {}
 
     def touch(self, job: Job) -> None:
         """A task of the job got or lost room."""
-        self._changes[job.uid] = self._changes.get(job.uid, 0) + 1
+        self._asked.pop(job.uid, None)
+        self._held.pop(job.uid, None)
 
     def next_request(self, job: Job | None) -> Amount:
         """What the tasks that would be placed next ask for; nothing of no job."""
         if job is None:
             return NOTHING
         # A task evicted on trial may be placed again, one evicted for good may not.
-        changes, evictions = self._changes.get(job.uid, 0), len(self._evictions)
+        evictions = len(self._evictions)
         known = self._asked.get(job.uid)
-        if known is not None and known[0] is job and known[1] == changes and known[2] == evictions:
-            return known[3]
+        if known is not None and known[0] is job and known[1] == evictions and self._remembers:
+            return known[2]
         amount = self._amounts.total_request(self._chunks.to_allocate(job, real=False))
-        self._asked[job.uid] = (job, changes, evictions, amount)
+        self._asked[job.uid] = (job, evictions, amount)
         return amount
 
     def held(self, job: Job) -> Amount:
         """What the tasks that have their place hold."""
-        now = self._changes.get(job.uid, 0)
         known = self._held.get(job.uid)
-        if known is not None and known[0] is job and known[1] == now:
-            return known[2]
+        if known is not None and known[0] is job and self._remembers:
+            return known[1]
         amount = add_up(
             self._amounts.held(task)
             for status in ALLOCATED_STATUSES
             for task in job.by_status[status].values()
         )
-        self._held[job.uid] = (job, now, amount)
+        self._held[job.uid] = (job, amount)
         return amount
 
 
-def compare(
-    left: FairQueue,
-    right: FairQueue,
-    left_job: Amount,
-    right_job: Amount,
-    left_victims: Amount = NOTHING,
-    right_victims: Amount = NOTHING,
-) -> int:
-    """Negative: the left queue goes first. The first rule that tells them apart decides."""
-    l_over, r_over = is_over_utilised(left), is_over_utilised(right)
-    if l_over != r_over:
-        return 1 if l_over else -1
-    l_held, r_held = left.allocated, right.allocated
-    l_with, r_with = plus(l_held, left_job), plus(r_held, right_job)
-    l_starved, r_starved = within(l_with, left.terms.deserved), within(r_with, right.terms.deserved)
-    if l_starved != r_starved:
-        return -1 if l_starved else 1
-    if left.priority != right.priority:
-        return -1 if left.priority > right.priority else 1
-    l_violates, r_violates = _has_no_share(left, l_with), _has_no_share(right, r_with)
-    if l_violates != r_violates:
-        return 1 if l_violates else -1
-    l_part = dominant_share(left, _minus(l_with, left_victims))
-    r_part = dominant_share(right, _minus(r_with, right_victims))
-    if l_part != r_part:
-        return -1 if l_part < r_part else 1
-    l_part, r_part = dominant_share(left, l_held), dominant_share(right, r_held)
-    if l_part != r_part:
-        return -1 if l_part < r_part else 1
-    l_room, r_room = left.allocatable, right.allocatable
-    if l_room != r_room:
-        if within(l_room, r_room):
-            return -1
-        if within(r_room, l_room):
-            return 1
-    return -1 if left.created < right.created else 1
+Rank = tuple[bool, bool, int, bool, float, float]
+"""The rules in order: what is smaller in the first that differs goes first."""
+
+
+class QueueOrder:
+    """Compares queues; ranks are remembered until a queue holds, gives or loses something else."""
+
+    def __init__(self, *, remembers: bool = True) -> None:
+        self._remembers = remembers
+        self._known: dict[FairQueue, tuple[int, Amount, Amount, Rank]] = {}
+        """Ranks, each with the queue's changes, the job and the victims that it is true for."""
+
+    def compare(
+        self,
+        left: FairQueue,
+        right: FairQueue,
+        left_job: Amount,
+        right_job: Amount,
+        left_victims: Amount = NOTHING,
+        right_victims: Amount = NOTHING,
+    ) -> int:
+        """Negative: the left queue goes first. The first rule that tells them apart decides."""
+        l_rank = self._rank(left, left_job, left_victims)
+        r_rank = self._rank(right, right_job, right_victims)
+        if l_rank != r_rank:
+            return -1 if l_rank < r_rank else 1
+        l_room, r_room = left.allocatable, right.allocatable
+        if l_room != r_room:
+            if within(l_room, r_room):
+                return -1
+            if within(r_room, l_room):
+                return 1
+        return -1 if left.created < right.created else 1
+
+    def _rank(self, queue: FairQueue, job: Amount, victims: Amount) -> Rank:
+        known = self._known.get(queue) if self._remembers else None
+        if known is not None:
+            changes, its_job, its_victims, rank = known
+            if changes == queue.changes and its_job == job and its_victims == victims:
+                return rank
+        with_job = plus(queue.allocated, job)
+        rank = (
+            is_over_utilised(queue),
+            not within(with_job, queue.terms.deserved),
+            -queue.priority,
+            _has_no_share(queue, with_job),
+            dominant_share(queue, _minus(with_job, victims)),
+            dominant_share(queue, queue.allocated),
+        )
+        self._known[queue] = (queue.changes, job, victims, rank)
+        return rank
 
 
 def is_over_utilised(queue: FairQueue) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from pumice.model.facts import Queue
 from pumice.model.gpu_request import GPU
-from pumice.model.job import Job
 from pumice.model.resources import Resource
-from pumice.model.task import ALLOCATED_STATUSES, TaskStatus
+from pumice.session.session import Session
 from pumice_builtin_plugins._fair_amounts import NAMES, NOTHING, Amount, Amounts, Bound
 
 Shares = tuple[Fraction, Fraction, Fraction]
@@ -83,10 +84,12 @@ class FairQueue:
         "allocatable",
         "allocated",
         "bounds",
+        "changes",
         "children",
         "created",
         "fair_share",
         "limited",
+        "name",
         "non_preemptible",
         "parent",
         "path",
@@ -99,6 +102,7 @@ class FairQueue:
 
     def __init__(self, queue: Queue, usage: Shares) -> None:
         self.queue = queue
+        self.name = queue.name
         self.terms = terms_of(queue)
         self.usage = usage
         """Part of the cluster that the queue has used lately."""
@@ -122,10 +126,8 @@ class FairQueue:
         self.allocatable: Bound = NOTHING
         self.bounds: Amount = NOTHING
         """As allocatable, with the whole cluster for what is unlimited."""
-
-    @property
-    def name(self) -> str:
-        return self.queue.name
+        self.changes = 0
+        """Grows whenever what the queue holds changes."""
 
     def settle(self, fair_share: Amount, total: Amount) -> None:
         """Set the fair share and what follows from it."""
@@ -146,6 +148,7 @@ class FairQueue:
         if sign < 0:
             cpu, memory, gpus = -cpu, -memory, -gpus
         for queue in self.path:
+            queue.changes += 1
             held = queue.allocated
             held[0] += cpu
             held[1] += memory
@@ -193,22 +196,22 @@ def top_down(tree: Mapping[str, FairQueue]) -> Iterator[FairQueue]:
         waiting += queue.children
 
 
-def count_jobs(tree: Mapping[str, FairQueue], jobs: Iterable[Job], amounts: Amounts) -> None:
+def count_jobs(tree: Mapping[str, FairQueue], session: Session, amounts: Amounts) -> None:
     """Fill the books from the jobs of a session that has just been opened."""
-    for job in jobs:
-        queue = tree.get(job.queue)
-        if queue is None:
-            continue
-        for status in ALLOCATED_STATUSES:
-            for task in job.by_status[status].values():
-                amount = amounts.held(task)
-                _add(queue.allocated, amount)
-                _add(queue.request, amount)
-                if not job.preemptible:
-                    _add(queue.non_preemptible, amount)
-        for task in job.by_status[TaskStatus.PENDING].values():
-            if not task.gated:
-                _add(queue.request, amounts.request(task))
+    jobs, width = session.jobs.values(), len(NAMES)
+    number_of = {name: number for number, name in enumerate(tree)}
+    nobody = len(tree)
+    owners = np.array([number_of.get(job.queue, nobody) for job in jobs], np.intp)
+    bound = np.array([not job.preemptible for job in jobs], bool)
+    of_jobs = amounts.of_jobs(session)
+    sums = np.zeros((nobody + 1, 2 * width), np.int64)
+    non_preemptible = np.zeros((nobody + 1, width), np.int64)
+    np.add.at(sums, owners, of_jobs)
+    np.add.at(non_preemptible, owners[bound], of_jobs[bound, :width])
+    for number, queue in enumerate(tree.values()):
+        queue.allocated = sums[number, :width].tolist()
+        queue.request = (sums[number, :width] + sums[number, width:]).tolist()
+        queue.non_preemptible = non_preemptible[number].tolist()
     for queue in reversed(list(top_down(tree))):
         above = queue.parent
         if above is not None:

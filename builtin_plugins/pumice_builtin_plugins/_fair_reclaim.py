@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 from pumice.model.job import Job
@@ -59,24 +60,31 @@ def may_reclaim(queue: FairQueue, required: Amount, preemptible: bool) -> bool:
 # -- what would be taken
 
 
-def lump_of(tasks: Iterable[Task], amounts: Amounts, *, waiting: bool = False) -> Lump:
-    tasks = list(tasks)
+def lump_of(tasks: Sequence[Task], amounts: Amounts, *, waiting: bool = False) -> Lump:
     counted = amounts.total_request(tasks) if waiting else add_up(map(amounts.held, tasks))
     # A MIG instance weighs on the quota, but nobody reclaims whole GPUs by it.
-    whole = counted[2] - sum(task.gpu.mig_milli for task in tasks)
-    return Lump(
-        counted,
-        frozenset(i for i, amount in enumerate((*counted[:2], whole)) if amount > 0),
-    )
+    whole = counted[2] - sum(task.gpu.mig_milli for task in tasks if task.gpu.mig)
+    return Lump(counted, _POSITIVE[counted[0] > 0, counted[1] > 0, whole > 0])
+
+
+_POSITIVE = {
+    signs: frozenset(i for i, positive in enumerate(signs) if positive)
+    for signs in product((False, True), repeat=3)
+}
+"""By whether something of each resource is taken: the positions of those of which it is."""
 
 
 def lumps_of(
-    job: Job, tasks: Iterable[Task], amounts: Amounts, *, ignore_moved: bool
+    job: Job, tasks: Sequence[Task], amounts: Amounts, *, ignore_moved: bool
 ) -> list[Lump]:
     """What a victim job gives: each task beyond the minimums, and the rest as a whole.
 
     ``ignore_moved`` leaves out tasks that have a place again.
     """
+    if len(tasks) == 1:
+        # One alone is one lump, beyond the minimums or not.
+        moved = ignore_moved and tasks[0].status in _ACTIVE
+        return [] if moved else [lump_of(tasks, amounts)]
     seen: dict[str, int] = {}
     core: list[Task] = []
     spare: list[Task] = []
@@ -141,12 +149,13 @@ class Judge:
         return within(with_it, ours.terms.deserved) and not within(held, theirs.terms.deserved)
 
     def _take(self, victim: FairQueue, lump: Lump) -> None:
-        lost = lump.amount
+        lost, involved = lump.amount, lump.involved
         for queue in victim.path:
-            held = self._held(queue)
-            self.left[queue.name] = (held[0] - lost[0], held[1] - lost[1], held[2] - lost[2])
-            before = self._involved.get(queue.name, frozenset())
-            self._involved[queue.name] = before | lump.involved
+            held, name = self._held(queue), queue.name
+            self.left[name] = (held[0] - lost[0], held[1] - lost[1], held[2] - lost[2])
+            before = self._involved.get(name)
+            if before is not involved:
+                self._involved[name] = involved if before is None else before | involved
 
     def _held(self, queue: FairQueue) -> Amount:
         left = self.left.get(queue.name)

@@ -31,7 +31,9 @@ class FixedFilters:
     ) -> None:
         self._columns = columns
         self._taints = taints
-        self._closed = np.array([node.unschedulable for node in columns.table.facts], bool)
+        self._closed = columns.table.fact_column(
+            "closed", lambda node: node.unschedulable, lasting=True
+        )
         self._affinity = affinity
         self._taints_count = taints_count
         self._known: dict[Hashable, np.ndarray] = {}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from pumice.model.nodes import NodeTable
+from pumice.model.facts import Pod
+from pumice.model.findings import Findings
+from pumice.model.nodes import Held, NodeTable
 from pumice.model.task import Task
 from pumice_builtin_plugins._amounts import assumed_request
 
@@ -30,13 +32,18 @@ class Load(NamedTuple):
         return bool(self.cpu or self.memory or self.gpu)
 
 
+_NO_LOAD = [0] * len(Load._fields)
+
+
 class Fullness:
     """The amounts on each node, kept up to date, and the scores made of them.
 
     Each score has a form for one node and one for columns, which agree to the last bit.
     """
 
-    def __init__(self, table: NodeTable, *, least: int, most: int, balanced: int) -> None:
+    def __init__(
+        self, table: NodeTable, found: Findings, *, least: int, most: int, balanced: int
+    ) -> None:
         self._least, self._most, self._balanced = least, most, balanced
         self._gpu = table.dimensions.position.get(_GPU, -1)
         count = len(table)
@@ -46,26 +53,34 @@ class Fullness:
             table.allocatable[:, 1].copy(),
             table.allocatable[:, self._gpu].copy() if self._gpu >= 0 else none,
         )
-        self._used = tuple(np.zeros(count, np.int64) for _ in range(3))
-        self._assumed = tuple(np.zeros(count, np.int64) for _ in range(2))
+        self._loads: dict[tuple[int, int, int], tuple[int, int]] = {}
+        loads = found.of_nodes("nodeorder", lambda row: self._load_of(table.held[row]), width=5)
+        self._assumed = tuple(loads[:, i].copy() for i in (0, 1))
+        self._used = tuple(loads[:, i].copy() for i in (2, 3, 4))
         self.score = self._scorer()
         # A number is read through a view in a third of the time that the array takes.
         self._views = [column.data for column in (*self._assumed, *self._used)]
-        self._loads: dict[tuple[int, int, int], tuple[int, int]] = {}
-        for row, held in enumerate(table.held):
-            for entry in held.values():
-                self.add(self.load(entry.task), row, 1)
+
+    def _load_of(self, held: Mapping[str, Held]) -> list[int]:
+        """What the tasks on a node add to it together."""
+        if not held:
+            return _NO_LOAD
+        loads = [self.load(entry.task) for entry in held.values()]
+        return [sum(amounts) for amounts in zip(*loads, strict=True)]
 
     def load(self, task: Task) -> Load:
-        pod = task.pod
+        amounts = task.vector.tolist()
+        gpu = amounts[self._gpu] if self._gpu >= 0 else 0
+        return Load(*self.assumed(task.pod), amounts[0], amounts[1], gpu)
+
+    def assumed(self, pod: Pod) -> tuple[int, int]:
+        """CPU and memory that the pod counts, with something for containers that name nothing."""
         # Pods of one kind share their containers and request: facts are read once.
         key = (id(pod.containers), id(pod.init_containers), id(pod.request))
         assumed = self._loads.get(key)
         if assumed is None:
             assumed = self._loads[key] = assumed_request(pod)
-        amounts = task.vector.tolist()
-        gpu = amounts[self._gpu] if self._gpu >= 0 else 0
-        return Load(*assumed, amounts[0], amounts[1], gpu)
+        return assumed
 
     def add(self, load: Load, row: int, sign: int) -> None:
         """Count a task's load on a node, or no longer."""

@@ -62,7 +62,16 @@ class Branch:
 class FairTree:
     """The tree of a session. Tell :meth:`changed` of a job, then ask :meth:`compare`."""
 
-    def __init__(self, queues: dict[str, Queue], shares: dict[str, JobShare], total: list[int]):
+    def __init__(
+        self,
+        queues: dict[str, Queue],
+        shares: dict[str, JobShare],
+        total: list[int],
+        *,
+        remembers: bool = True,
+    ) -> None:
+        """``remembers``: only what has changed is worked out anew; without, everything is."""
+        self._remembers = remembers
         self._total = existing(total)
         self._capacity = total
         self._paths = {name: _path(queue) for name, queue in queues.items()}
@@ -125,7 +134,7 @@ class FairTree:
 
     def _renew(self) -> None:
         demanding = self._demand()
-        if (demanding != self._demanding).any():
+        if (demanding != self._demanding).any() or not self._remembers:
             self._demanding = demanding
             self._all()
         else:

@@ -6,13 +6,31 @@ simulation stays, and one that is promised a second place counts in both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
+from pumice.model.cluster import Cluster
+from pumice.model.facts import Pod
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice_builtin_plugins._columns import LabelColumns
 from pumice_builtin_plugins._ports import HostPorts
 from pumice_builtin_plugins._presence import Amount, Presence, Tally
+
+
+def held_tasks(
+    cluster: Cluster, name: Hashable, wanted: Callable[[Pod], bool]
+) -> Iterator[tuple[Task, int]]:
+    """The tasks on nodes whose pods are wanted, with their rows, node by node.
+
+    For ``on_session_open``; see :meth:`~pumice.model.findings.Findings.tasks`.
+    """
+    table = cluster.nodes
+    tasks = {task.uid for task in cluster.found.tasks(name, wanted)}
+    nodes = {cluster.tasks[uid].node for uid in tasks}
+    for row in sorted(table.row_of[node] for node in nodes if node in table.row_of):
+        for uid, entry in table.held[row].items():
+            if uid in tasks:
+                yield entry.task, row
 
 
 class _Journal:
@@ -34,8 +52,9 @@ class _Journal:
 class HeldPods(Presence):
     """All pods on the nodes, those that are leaving included."""
 
-    def __init__(self, columns: LabelColumns) -> None:
-        super().__init__(columns)
+    def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
+        super().__init__(columns, remembers=remembers)
+        self._there = None
         self._journal = _Journal(self.table)
         self._journal.changed()
 

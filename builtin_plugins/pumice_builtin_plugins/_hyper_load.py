@@ -94,15 +94,17 @@ def _holds(room: np.ndarray, needed: Mapping[int, float]) -> bool:
 class Whereabouts:
     """How many tasks of a sub-job each node has; an evicted task counts until it is gone."""
 
-    def __init__(self, row_of: Mapping[str, int]) -> None:
+    def __init__(self, row_of: Mapping[str, int], *, remembers: bool = True) -> None:
+        """``remembers``: counts are kept; without, all tasks are counted for every question."""
         self._row_of = row_of
+        self._remembers = remembers
         self._counts: dict[str, np.ndarray] = {}
         self._placed: dict[str, int] = {}
 
     def of(self, sub_job: SubJob) -> np.ndarray:
         """By row. Counted on first use, for few sub-jobs are ever asked about."""
         counts = self._counts.get(sub_job.uid)
-        if counts is None:
+        if counts is None or not self._remembers:
             counts = self._counts[sub_job.uid] = np.zeros(len(self._row_of), np.int64)
             for task in sub_job.tasks.values():
                 if task.node in self._row_of:

@@ -18,8 +18,9 @@ class Images:
     def __init__(self, table: NodeTable) -> None:
         self._count = len(table)
         self._sizes: dict[str, dict[int, int]] = {}
-        for row, node in enumerate(table.facts):
-            for image in node.images:
+        has_images = table.fact_column("has images", lambda node: bool(node.images), lasting=True)
+        for row in np.flatnonzero(has_images).tolist():
+            for image in table.facts[row].images:
                 for name in image.get("names") or ():
                     self._sizes.setdefault(name, {})[row] = image.get("sizeBytes") or 0
 

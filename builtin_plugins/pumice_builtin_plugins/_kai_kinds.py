@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 
+from pumice.model.findings import Findings
 from pumice.model.gpus import gpu_memory
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
@@ -39,28 +40,29 @@ OTHER_WORK = _reason("node(s) have no label of a worker for this kind of pod")
 
 
 class NodeKinds:
-    """The first objection of every node to a task, remembered for tasks that ask the same."""
+    """The first objection of every node to a task."""
 
     def __init__(
-        self, table: NodeTable, fixed: FixedFilters, workers: tuple[str, str] | None
+        self,
+        table: NodeTable,
+        found: Findings,
+        fixed: FixedFilters,
+        workers: tuple[str, str] | None,
     ) -> None:
         self._table = table
         self._fixed = fixed
         self._workers = workers
         """Labels of nodes for pods with GPUs and for others; None: any node is for any pod."""
-        self._mig = table.fact_column("kai.mig", is_mig)
-        self._strategy = table.fact_column("kai.mig strategy", mig_strategy, np.int8)
-        self._told = table.fact_column("kai.gpu memory told", lambda node: gpu_memory(node)[1])
-        self._healthy = table.fact_column("kai.healthy", is_healthy)
-        self._legacy = np.array(
-            [any(is_legacy_mig(entry.task) for entry in held.values()) for held in table.held],
-            bool,
+        fact = partial(table.fact_column, lasting=True)
+        self._mig = fact("kai.mig", is_mig)
+        self._strategy = fact("kai.mig strategy", mig_strategy, np.int8)
+        self._told = fact("kai.gpu memory told", lambda node: gpu_memory(node)[1])
+        self._healthy = fact("kai.healthy", is_healthy)
+        self._legacy = found.of_nodes(
+            "kai.legacy mig",
+            lambda row: any(is_legacy_mig(entry.task) for entry in table.held[row].values()),
+            dtype=bool,
         )
-
-    def key(self, task: Task) -> Hashable:
-        """As much of a task as the answer depends on beside its constraints."""
-        gpu = task.gpu
-        return gpu.kind, gpu.claimed > 0, wants_gpus(task, self._table), is_legacy_mig(task)
 
     def objections(self, task: Task) -> np.ndarray:
         """By row: the reason, 0 for none."""

@@ -23,7 +23,9 @@ def is_healthy(node: Node) -> bool:
     """Whether the node takes pods; a condition that it does not have is no complaint."""
     if node.unschedulable:
         return False
-    return all(node.conditions.get(kind, good) == good for kind, good in _HEALTHY.items())
+    return not node.conditions or all(
+        node.conditions.get(kind, good) == good for kind, good in _HEALTHY.items()
+    )
 
 
 def is_mig(node: Node) -> bool:
@@ -60,5 +62,6 @@ def gpu_less(nodes: NodeTable) -> np.ndarray:
     """Mask over all nodes: those without any GPU."""
     gpu = nodes.dimensions.position.get(GPU)
     none = np.ones(len(nodes), bool) if gpu is None else nodes.allocatable[:, gpu] <= 0
-    free: np.ndarray = none & (nodes.claimable == 0) & ~nodes.fact_column("kai.mig", is_mig)
+    mig = nodes.fact_column("kai.mig", is_mig, lasting=True)
+    free: np.ndarray = none & (nodes.claimable == 0) & ~mig
     return free

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from pumice.model.findings import Findings
 from pumice.model.task import Task
 from pumice.verdicts import Code
 from pumice_builtin_plugins._podterms import PodTerms, Term, TermReader
@@ -64,11 +65,16 @@ class _Affinity:
         return self.presence.tally(key, _matching(terms))
 
 
+def social_tasks(found: Findings) -> list[Task]:
+    """The tasks that care where others are, or which nodes they get."""
+    return found.tasks("affinity", lambda pod: bool(pod.affinity))
+
+
 class AffinityFilter(_Affinity):
     """Required terms: of the task itself, and anti-affinity of the pods that are there."""
 
     def __init__(self, presence: Presence, reader: TermReader, tasks: Iterable[Task]) -> None:
-        anti = (term for task in tasks if task.pod.affinity for term in reader.terms(task).anti)
+        anti = (term for task in tasks for term in reader.terms(task).anti)
         super().__init__(presence, reader, anti)
 
     def carriers(self, term: Term) -> Tally:
@@ -168,9 +174,7 @@ class AffinityScore(_Affinity):
     """Preferred terms: of the task itself, and of the pods that are there."""
 
     def __init__(self, presence: Presence, reader: TermReader, tasks: Iterable[Task]) -> None:
-        carried = (
-            term for task in tasks if task.pod.affinity for term, _ in reader.terms(task).wishes
-        )
+        carried = (term for task in tasks for term, _ in reader.terms(task).wishes)
         super().__init__(presence, reader, carried)
 
     def concerns(self, task: Task) -> bool:

@@ -59,9 +59,17 @@ class Tally:
 class Presence:
     """The pods that count on each node of a session."""
 
-    def __init__(self, columns: LabelColumns) -> None:
+    def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
+        """``remembers``: tallies are kept; without, each is counted when it is asked for."""
         self.columns = columns
         self.table: NodeTable = columns.table
+        self._remembers = remembers
+        self._there: list[dict[str, Task]] | None = None
+        """Who is on each node, where no tally tells: the table shows what is imagined, too."""
+        if not remembers:
+            self._there = [
+                {uid: entry.task for uid, entry in held.items()} for held in self.table.held
+            ]
         self._evicted: set[tuple[str, int]] = set()
         """Uid and row: an evicted pod may have been promised another place."""
         self.imagined: Sequence[Change] = ()
@@ -69,6 +77,9 @@ class Presence:
         self._tallies: dict[Hashable, Tally] = {}
 
     def pods(self, row: int) -> Iterator[Task]:
+        if self._there is not None:
+            yield from self._there[row].values()
+            return
         for uid, held in self.table.held[row].items():
             if (uid, row) not in self._evicted:
                 yield held.task
@@ -77,17 +88,22 @@ class Presence:
         """The tally of this name; counted when first asked for."""
         found = self._tallies.get(key)
         if found is None:
-            found = self._tallies[key] = Tally(amount, self.columns)
-            for row, held in enumerate(self.table.held):
+            found = Tally(amount, self.columns)
+            for row, held in enumerate(self.table.held if self._there is None else self._there):
                 if held:
                     found.rows[row] = sum(amount(task) for task in self.pods(row))
-            for task, row, sign in self.imagined:
-                found.rows[row] -= sign * amount(task)
+            if self._there is None:
+                for task, row, sign in self.imagined:
+                    found.rows[row] -= sign * amount(task)
+            if self._remembers:
+                self._tallies[key] = found
         return found
 
     def arrived(self, task: Task, row: int) -> None:
         """The task has been placed on the node, or its eviction taken back."""
         self._evicted.discard((task.uid, row))
+        if self._there is not None:
+            self._there[row][task.uid] = task
         if self._tallies:
             self._count(task, row, 1)
 
@@ -95,6 +111,8 @@ class Presence:
         """The task has been evicted, or its placement taken back."""
         if task.uid in self.table.held[row]:
             self._evicted.add((task.uid, row))
+        if self._there is not None:
+            self._there[row].pop(task.uid, None)
         if self._tallies:
             self._count(task, row, -1)
 

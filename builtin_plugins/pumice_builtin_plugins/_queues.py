@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from pumice.model.facts import Queue
+from pumice.model.job import Job
 from pumice.model.quantity import PODS
 from pumice.model.resources import MIN, Missing, Resource
 from pumice.model.resources import share as part_of
@@ -25,7 +28,7 @@ Asked = tuple[tuple[int, int], ...]
 class Columns:
     """Positions of resources in a queue's lists: the cluster's, then those only queues name."""
 
-    __slots__ = ("_asked", "names", "pods", "position")
+    __slots__ = ("_asked", "names", "pods", "position", "remembers")
 
     def __init__(self, session: Session) -> None:
         known = session.nodes.dimensions.names
@@ -40,6 +43,8 @@ class Columns:
         self.position = {name: i for i, name in enumerate(self.names)}
         self.pods = self.position[PODS]
         self._asked: dict[int, Asked] = {}
+        self.remembers = session.uses("shares")
+        """Whether what follows from a queue's books is remembered until they change."""
 
     def amounts(self, resource: Resource, missing: float = 0) -> list[float]:
         """A resource as a list; ``missing`` stands for the scalars that it does not name."""
@@ -78,6 +83,7 @@ class QueueShare:
     """One queue's books. Lists are ordered as :class:`Columns` tells."""
 
     __slots__ = (
+        "_counted",
         "_deserved",
         "_held",
         "_share",
@@ -110,6 +116,7 @@ class QueueShare:
         self.ceiling: list[float] = [0.0] * len(columns.names)
         """The bound that a task is compared with; :meth:`Columns.amounts` makes it."""
         self._deserved = Resource()
+        self._counted: list[tuple[int, float]] = []
         self._held: Resource | None = None
         self._share: float | None = None
 
@@ -120,12 +127,14 @@ class QueueShare:
 
     @deserved.setter
     def deserved(self, deserved: Resource) -> None:
+        position = self.columns.position
         self._deserved, self._share = deserved, None
+        self._counted = [(position[n], amount) for n, amount in deserved.items() if amount >= MIN]
 
     @property
     def held(self) -> Resource:
         """``allocated`` as a resource; not to be changed."""
-        if self._held is None:
+        if self._held is None or not self.columns.remembers:
             self._held = self.columns.resource(self.allocated)
         return self._held
 
@@ -145,15 +154,10 @@ class QueueShare:
     @property
     def share(self) -> float:
         """The largest part that is held of a resource that is deserved; 0 where nothing is."""
-        if self._share is None:
-            held, position = self.allocated, self.columns.position
+        if self._share is None or not self.columns.remembers:
+            held = self.allocated
             self._share = max(
-                (
-                    part_of(held[position[name]], amount)
-                    for name, amount in self._deserved.items()
-                    if amount >= MIN
-                ),
-                default=0.0,
+                [part_of(held[i], amount) for i, amount in self._counted], default=0.0
             )
         return self._share
 
@@ -186,18 +190,46 @@ def exceeds(held: Sequence[float], bound: Sequence[float]) -> bool:
 def gather(session: Session, columns: Columns, queues: Iterable[Queue]) -> dict[str, QueueShare]:
     """The books of these queues, with what their own jobs hold, ask for and were promised."""
     shares = {queue.name: QueueShare(queue, columns) for queue in queues}
-    for job in session.jobs.values():
-        share = shares.get(job.queue)
-        if share is None:
-            continue
-        for position, amount in enumerate(job.allocated.tolist()):
-            share.allocated[position] += amount
-            share.request[position] += amount
-        for task in job.by_status[TaskStatus.PENDING].values():
-            add_to(share.request, task)
-        share.inqueue.add(inqueue_of(session, job))
-        share.elastic.add(elastic_of(session, job))
+    number_of = {name: number for number, name in enumerate(shares)}
+    nobody = len(shares)
+    jobs = list(session.jobs.values())
+    owners = np.array([number_of.get(job.queue, nobody) for job in jobs], np.intp)
+    found, width = session.cluster.found, len(session.nodes.dimensions)
+    allocated = found.of_jobs("allocated", _allocated, width=width)
+    pending = found.of_jobs("pending", _pending, width=width)
+    held, asked, unbound = (np.zeros((nobody + 1, width), np.int64) for _ in range(3))
+    np.add.at(held, owners, allocated)
+    np.add.at(asked, owners, pending)
+    bounded = [n for n, job in enumerate(jobs) if job.min_resources is not None]
+    np.subtract.at(unbound, owners[bounded], allocated[bounded])
+    asked += held
+    unbound += held
+    for number, share in enumerate(shares.values()):
+        share.allocated[:width] = held[number].tolist()
+        share.request[:width] = asked[number].tolist()
+        share.elastic.add(session.nodes.dimensions.resource(unbound[number]))
+    for number in bounded:
+        job = jobs[number]
+        share_of = shares.get(job.queue)
+        if share_of is not None:
+            share_of.inqueue.add(inqueue_of(session, job))
+            share_of.elastic.add(elastic_of(session, job))
     return shares
+
+
+def _allocated(job: Job) -> np.ndarray:
+    return job.allocated
+
+
+def _pending(job: Job) -> np.ndarray:
+    """What the tasks ask for that are pending."""
+    pending = job.by_status[TaskStatus.PENDING]
+    if len(pending) == len(job.tasks):
+        return job.total_request
+    total = np.zeros_like(job.total_request)
+    for task in pending.values():
+        total += task.vector
+    return total
 
 
 def total_guarantee(queues: Iterable[Queue]) -> Resource:

@@ -11,17 +11,20 @@ from pumice.model.task import Task
 class JobShare:
     """What one job holds, promised room included. The share is worked out when it is asked."""
 
-    __slots__ = ("_share", "_total", "held", "job")
+    __slots__ = ("_remembers", "_share", "_total", "held", "job")
 
-    def __init__(self, job: Job, total: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, job: Job, total: Sequence[tuple[int, int]], *, remembers: bool = True
+    ) -> None:
         self.job = job
         self.held: list[int] = job.allocated.tolist()
         self._total = total
         self._share: float | None = None
+        self._remembers = remembers
 
     @property
     def share(self) -> float:
-        if self._share is None:
+        if self._share is None or not self._remembers:
             self._share = dominant_share(self.held, self._total)
         return self._share
 

@@ -62,14 +62,14 @@ class TaintGroups:
         rows: dict[str, list[int]] = {}
         taints: dict[str, Sequence[Taint]] = {}
         texts: dict[int, str] = {}
-        for row, node in enumerate(table.facts):
-            if node.taints:
-                key = texts.get(id(node.taints))
-                if key is None:
-                    key = json.dumps(list(node.taints), sort_keys=True, default=str)
-                    texts[id(node.taints)] = key
-                rows.setdefault(key, []).append(row)
-                taints[key] = node.taints
+        tainted = table.fact_column("tainted", lambda node: bool(node.taints), lasting=True)
+        for row in np.flatnonzero(tainted).tolist():
+            given = table.facts[row].taints
+            key = texts.get(id(given))
+            if key is None:
+                key = texts[id(given)] = json.dumps(list(given), sort_keys=True, default=str)
+            rows.setdefault(key, []).append(row)
+            taints[key] = given
         self._groups = [(taints[key], np.array(found)) for key, found in rows.items()]
 
     def column(self, value: Callable[[Sequence[Taint]], int]) -> np.ndarray:

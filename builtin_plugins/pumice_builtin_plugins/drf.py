@@ -39,9 +39,15 @@ class Drf(Plugin):
     def on_session_open(self) -> None:
         total = self.session.cluster.total.tolist()
         self._total = existing(total)
-        self._shares = {job.uid: JobShare(job, self._total) for job in self.session.jobs.values()}
+        remembers = self.session.uses("shares")
+        self._shares = {
+            job.uid: JobShare(job, self._total, remembers=remembers)
+            for job in self.session.jobs.values()
+        }
         self._tree = (
-            FairTree(self.session.queues, self._shares, total) if self.options.hierarchy else None
+            FairTree(self.session.queues, self._shares, total, remembers=remembers)
+            if self.options.hierarchy
+            else None
         )
 
     # -- events

@@ -17,6 +17,7 @@ from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 from pumice_builtin_plugins._claims import DeviceBook, DeviceError
 from pumice_builtin_plugins._columns import LabelColumns
 from pumice_builtin_plugins._devices import Devices
+from pumice_builtin_plugins._held import held_tasks
 from pumice_builtin_plugins._statuses import STATUSES
 
 _MOST_CONSUMERS = 256
@@ -53,10 +54,8 @@ class DynamicResources(Plugin):
         self._devices = Devices(DeviceBook(cluster.inventory, LabelColumns(cluster.nodes)))
         self._added: dict[str, set[str]] = {}
         """Claim → tasks placed in this cycle that it is not reserved for yet."""
-        for held in cluster.nodes.held:
-            for entry in held.values():
-                if entry.task.pod.resource_claims:
-                    self._devices.adopt(entry.task)
+        for task, _ in held_tasks(cluster, "claims", lambda pod: bool(pod.resource_claims)):
+            self._devices.adopt(task)
 
     def _named_claims(self, task: Task) -> Iterator[tuple[str, Any]]:
         for reference in task.pod.resource_claims:

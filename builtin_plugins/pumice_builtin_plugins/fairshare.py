@@ -23,7 +23,7 @@ from pumice_builtin_plugins._fair_amounts import (
 )
 from pumice_builtin_plugins._fair_capacity import over_quota, refusal
 from pumice_builtin_plugins._fair_division import share_out
-from pumice_builtin_plugins._fair_order import JobAmounts, compare
+from pumice_builtin_plugins._fair_order import JobAmounts, QueueOrder
 from pumice_builtin_plugins._fair_queues import count_jobs, exact, grow_tree, roots
 from pumice_builtin_plugins._fair_reclaim import (
     Judge,
@@ -105,15 +105,17 @@ class FairShare(Plugin):
         session = self.session
         self._amounts = Amounts(session)
         self._jobs = JobAmounts(session, self._amounts)
+        self._order = QueueOrder(remembers=session.uses("shares"))
         self._total = self._amounts.cluster_total(session)
         self._history = self._find_history()
         usage = find_usage(
             session.cluster.inventory.extra, session.memory, self._history, session.now
         )
         self._queues = grow_tree(session.queues.values(), usage, NONE)
-        count_jobs(self._queues, session.jobs.values(), self._amounts)
+        count_jobs(self._queues, session, self._amounts)
         share_out(self._total, roots(self._queues), exact(self.options.k), self._total)
         self._books = copy_books(self._queues)
+        self._multiplier = exact(self.options.saturation_multiplier)
 
     def _find_history(self) -> UsageHistory | None:
         options, memory = self.options, self.session.memory
@@ -168,7 +170,7 @@ class FairShare(Plugin):
         if l_queue is None or r_queue is None:
             return 1 if l_queue is None else -1
         jobs = self._jobs
-        return compare(
+        return self._order.compare(
             l_queue,
             r_queue,
             jobs.next_request(left_job),
@@ -227,7 +229,7 @@ class FairShare(Plugin):
         waiting = job.having(TaskStatus.PENDING, TaskStatus.PIPELINED)
         required = lump_of(waiting, self._amounts, waiting=True)
         reclaimer = Reclaimer(self._queues[job.queue], required, job.preemptible)
-        judge = Judge(self._queues, self._books, exact(self.options.saturation_multiplier))
+        judge = Judge(self._queues, self._books, self._multiplier)
         return judge.allows(reclaimer, lumps_by_queue(scenario, self._amounts))
 
     # -- for messages

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
+from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
 
 _SCORE = 1000.0
@@ -19,10 +17,6 @@ class GpuSharingOrder(Plugin):
     A task that asks for no GPU fits into any of them, so it is drawn there as well.
     """
 
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return task.gpu
-
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
         table = nodes.table
@@ -33,3 +27,9 @@ class GpuSharingOrder(Plugin):
             for row in nodes.rows.tolist()
         ]
         return np.array(fits, bool) * _SCORE
+
+    @hookimpl(scope="row")
+    def node_order(self, task: Task, node: NodeHandle) -> float:
+        table, row = node.table, node.row
+        fits = row in table.sharing and table.shares(row).fitting_groups(task.gpu)
+        return _SCORE if fits else 0.0

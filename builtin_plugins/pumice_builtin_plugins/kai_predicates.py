@@ -23,7 +23,8 @@ from pumice_builtin_plugins._devices import Devices
 from pumice_builtin_plugins._fixed import FixedFilters
 from pumice_builtin_plugins._held import HeldPods, HeldPorts
 from pumice_builtin_plugins._kai_kinds import NodeKinds
-from pumice_builtin_plugins._podaffinity import AffinityFilter
+from pumice_builtin_plugins._kai_nodes import is_legacy_mig
+from pumice_builtin_plugins._podaffinity import AffinityFilter, social_tasks
 from pumice_builtin_plugins._podterms import Namespaces, TermReader
 from pumice_builtin_plugins._statuses import STATUSES
 from pumice_builtin_plugins._storage import Storage, StorageError
@@ -41,11 +42,13 @@ _ON_NODE = "is_task_allocation_on_node_over_capacity"
 class _Demand:
     """What one class of tasks asks of nodes."""
 
-    __slots__ = ("affinity", "claims", "kinds", "plain", "ports", "volumes")
+    __slots__ = ("affinity", "claims", "kinds", "oversized", "plain", "ports", "volumes")
 
     def __init__(self, kinds: np.ndarray) -> None:
         self.kinds = kinds
         """By row: the objection that does not change during the cycle."""
+        self.oversized: list[str] = []
+        """What no node has enough of."""
         self.ports: Sequence[tuple[str, str, int]] = ()
         self.affinity = self.volumes = self.claims = False
         self.plain = True
@@ -85,10 +88,10 @@ class KaiPredicates(Plugin):
         columns = LabelColumns(table)
         fixed = FixedFilters(columns, TaintGroups(table), affinity=True, taints_count=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
-        self._kinds = NodeKinds(table, fixed, workers)
-        held = HeldPods(columns)
+        self._kinds = NodeKinds(table, session.cluster.found, fixed, workers)
+        held = HeldPods(columns, remembers=session.uses("tallies"))
         reader = TermReader(Namespaces(inventory))
-        self._affinity = AffinityFilter(held, reader, session.cluster.tasks.values())
+        self._affinity = AffinityFilter(held, reader, social_tasks(session.cluster.found))
         self._ports = HeldPorts(table)
         self._volumes = Volumes(Storage(inventory, columns), held)
         # The plugin that gives devices out knows better which are free.
@@ -98,29 +101,30 @@ class KaiPredicates(Plugin):
         self._most = table.allocatable.max(axis=0, initial=0)
         self._slots = table.dimensions.position["pods"]
         self._gpu_memory = table.fact_column(
-            "gpu memory", lambda node: gpu_memory(node)[0], np.int64
+            "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
         )
         self._asks_capacity = session.ask.has(_ON_NODE)
-        self._demands: dict[Hashable, _Demand] = {}
-        self._oversized: dict[Hashable, list[str]] = {}
+        self._demands: dict[int, _Demand] = {}
         self._aloof: set[str] = set()
         """Tasks that pods elsewhere had nothing to do with when it was first asked."""
 
     def class_key(self, task: Task) -> Hashable:
         """What tells tasks apart beside quantities and constraints."""
-        return task.gpu, self._kinds.key(task), self._affinity.signature(task)
+        return is_legacy_mig(task), self._affinity.signature(task)
 
     # -- what a task asks
 
     def _demand(self, task: Task) -> _Demand:
-        key = (task.constraints, self._kinds.key(task), self._affinity.signature(task))
-        found = self._demands.get(key)
+        # Tasks of one class agree in all that is read of them here.
+        number = self.session.questions.class_id(task) if task.class_id < 0 else task.class_id
+        found = self._demands.get(number)
         if found is None:
-            found = self._demands[key] = self._read(task)
+            found = self._demands[number] = self._read(task)
         return found
 
     def _read(self, task: Task) -> _Demand:
         demand = _Demand(self._kinds.objections(task))
+        demand.oversized = self._too_large(task)
         demand.ports = task.pod.host_ports
         demand.affinity = self._affinity.concerns(task)
         demand.volumes = self._volumes.concern(task)
@@ -131,7 +135,7 @@ class KaiPredicates(Plugin):
     @hookimpl
     def pre_predicate(self, task: Task, job: Job | None) -> FitError | None:
         demand = self._demand(task)
-        reasons = [*self._too_large(task)]
+        reasons = demand.oversized.copy()
         missing = self._config_maps.missing(task.pod)
         if missing:
             reasons.append(f"ConfigMaps are missing: {', '.join(missing)}")
@@ -150,13 +154,6 @@ class KaiPredicates(Plugin):
 
     def _too_large(self, task: Task) -> list[str]:
         """The resources of which no node has enough."""
-        key = (task.vector.tobytes(), task.gpu.shared and task.gpu.milli)
-        found = self._oversized.get(key)
-        if found is None:
-            found = self._oversized[key] = self._find_too_large(task)
-        return found
-
-    def _find_too_large(self, task: Task) -> list[str]:
         dimensions = self.session.nodes.dimensions
         names = [dimensions.names[i] for i in np.flatnonzero(task.vector > self._most)]
         gpu = dimensions.position.get(GPU)

@@ -95,7 +95,7 @@ class NetworkTopologyAware(Plugin):
             for tier in range(self._lowest_tier, self._highest_tier + 1)
         ]
         self._nearness: dict[str, np.ndarray] = {}
-        self._whereabouts = Whereabouts(session.nodes.row_of)
+        self._whereabouts = Whereabouts(session.nodes.row_of, remembers=session.uses("tallies"))
 
     def _containing(self, hyper_nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each node: which of the hypernodes contains it, and whether any does."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from pumice import Plugin, hookimpl
@@ -16,10 +14,6 @@ _SCORE = 100.0
 
 class NodeAvailability(Plugin):
     """Score 100 where a task need not wait for anybody to leave."""
-
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return task.gpu, task.best_effort
 
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray:

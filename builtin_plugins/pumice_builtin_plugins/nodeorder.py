@@ -15,7 +15,7 @@ from pumice_builtin_plugins._columns import LabelColumns
 from pumice_builtin_plugins._fullness import Fullness, Load
 from pumice_builtin_plugins._images import Images
 from pumice_builtin_plugins._nodeaffinity import preferred_nodes
-from pumice_builtin_plugins._podaffinity import AffinityScore
+from pumice_builtin_plugins._podaffinity import AffinityScore, social_tasks
 from pumice_builtin_plugins._podterms import Namespaces, TermReader
 from pumice_builtin_plugins._presence import Presence
 from pumice_builtin_plugins._spread import SpreadScore
@@ -98,14 +98,14 @@ class NodeOrder(Plugin):
         self._table = table
         self._columns = LabelColumns(table)
         self._fullness = Fullness(
-            table, least=weights.least, most=weights.most, balanced=weights.balanced
+            table, cluster.found, least=weights.least, most=weights.most, balanced=weights.balanced
         )
         self._score = self._fullness.score
         self._taints = TaintGroups(table)
         self._images = Images(table)
-        self._presence = Presence(self._columns)
+        self._presence = Presence(self._columns, remembers=self.session.uses("tallies"))
         reader = TermReader(Namespaces(cluster.inventory))
-        tasks = cluster.tasks.values() if weights.pod_affinity else ()
+        tasks = social_tasks(cluster.found) if weights.pod_affinity else ()
         self._affinity = AffinityScore(self._presence, reader, tasks)
         self._spread = SpreadScore(self._presence, self._taints, cluster.inventory)
         self._wishes: dict[int, _Wish] = {}
@@ -113,7 +113,7 @@ class NodeOrder(Plugin):
     def class_key(self, task: Task) -> Hashable:
         """Tasks that differ in this are scored differently."""
         return (
-            self._fullness.load(task)[:2],
+            self._fullness.assumed(task.pod),
             self._images.wanted(task.pod),
             self._affinity.signature(task),
             self._spread.signature(task),

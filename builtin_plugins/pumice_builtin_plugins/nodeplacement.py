@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Literal
 
@@ -9,11 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from pumice import Plugin, hookimpl
+from pumice.model.facts import Node
 from pumice.model.gpu_request import GPU
 from pumice.model.gpus import told_gpu_count
-from pumice.model.nodes import NodeView
+from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
 from pumice.plugin import Scope
+from pumice_builtin_plugins._free_span import FreeSpan
 from pumice_builtin_plugins._kai_nodes import wants_gpus
 
 Strategy = Literal["binpack", "spread"]
@@ -38,28 +41,37 @@ class NodePlacement(Plugin):
     def on_session_open(self) -> None:
         nodes = self.session.nodes
         self._gpu = nodes.dimensions.position.get(GPU)
+        self._spans: dict[int, FreeSpan] = {}
         self._gpu_counts = np.zeros(len(nodes))
         if self._gpu is not None:
             self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
-            for row, node in enumerate(nodes.facts):
-                told = told_gpu_count(node)
-                if told is not None:
-                    self._gpu_counts[row] = told
+            told = nodes.fact_column("gpus told", _told_gpus, float, lasting=True)
+            np.copyto(self._gpu_counts, told, where=~np.isnan(told))
 
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return wants_gpus(task, self.session.nodes)
+    def _resource(self, task: Task) -> int | None:
+        return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
 
     def _strategy(self, task: Task) -> Strategy:
         wants = wants_gpus(task, self.session.nodes)
         return self.options.gpu if wants else self.options.cpu
 
     def _reach(self, task: Task) -> Scope:
-        return "row" if self._strategy(task) == "spread" else "cluster"
+        return "row" if self._strategy(task) == "spread" else "span"
+
+    def span(self, task: Task) -> Hashable:
+        """The least and the most that is free."""
+        resource = self._resource(task)
+        return None if resource is None else self._free(resource).least_and_most()
+
+    def _free(self, resource: int) -> FreeSpan:
+        found = self._spans.get(resource)
+        if found is None:
+            found = self._spans[resource] = FreeSpan(self.session.nodes, resource)
+        return found
 
     @hookimpl(scope=_reach)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        resource = self._gpu if wants_gpus(task, nodes.table) else _CPU
+        resource = self._resource(task)
         if resource is None:
             return None
         free = nodes.take(nodes.table.future_idle[:, resource]).astype(np.float64)
@@ -69,6 +81,28 @@ class NodePlacement(Plugin):
         if resource == _CPU:
             return _part(free, room)
         return _part(free / 1000, nodes.take(self._gpu_counts))
+
+    @hookimpl(scope=_reach)
+    def node_order(self, task: Task, node: NodeHandle) -> float:
+        resource = self._resource(task)
+        if resource is None:
+            return 0.0
+        free = float(node.table.future_idle.item(node.row, resource))
+        room = node.table.allocatable.item(node.row, resource)
+        if self._strategy(task) == "binpack":
+            least, most = self._free(resource).least_and_most()
+            if room <= 0 or most == 0:
+                return 0.0
+            return _MOST if least == most else _MOST * (1 - (free - least) / (most - least))
+        if resource == _CPU:
+            return free / room if room else 0.0
+        count = self._gpu_counts.item(node.row)
+        return free / 1000 / count if count else 0.0
+
+
+def _told_gpus(node: Node) -> float:
+    told = told_gpu_count(node)
+    return math.nan if told is None else told
 
 
 def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:

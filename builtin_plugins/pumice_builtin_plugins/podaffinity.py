@@ -12,7 +12,7 @@ from pumice.model.task import Task
 from pumice.plugin import Scope
 from pumice_builtin_plugins._columns import LabelColumns
 from pumice_builtin_plugins._held import HeldPods
-from pumice_builtin_plugins._podaffinity import AffinityScore
+from pumice_builtin_plugins._podaffinity import AffinityScore, social_tasks
 from pumice_builtin_plugins._podterms import Namespaces, TermReader
 
 _SCALE = 100_000.0
@@ -30,9 +30,9 @@ class PodAffinity(Plugin):
     def on_session_open(self) -> None:
         cluster = self.session.cluster
         self._affinity = AffinityScore(
-            HeldPods(LabelColumns(self.session.nodes)),
+            HeldPods(LabelColumns(self.session.nodes), remembers=self.session.uses("tallies")),
             TermReader(Namespaces(cluster.inventory)),
-            cluster.tasks.values(),
+            social_tasks(cluster.found),
         )
         self._passed_over: set[str] = set()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pumice import Plugin, hookimpl
+from pumice.model.facts import Pod
 from pumice.model.job import Job
 from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
@@ -18,7 +19,8 @@ from pumice_builtin_plugins._columns import LabelColumns
 from pumice_builtin_plugins._devices import Devices
 from pumice_builtin_plugins._filteroptions import FilterOptions
 from pumice_builtin_plugins._fixed import FixedFilters
-from pumice_builtin_plugins._podaffinity import AffinityFilter
+from pumice_builtin_plugins._held import held_tasks
+from pumice_builtin_plugins._podaffinity import AffinityFilter, social_tasks
 from pumice_builtin_plugins._podterms import Namespaces, TermReader
 from pumice_builtin_plugins._ports import HostPorts
 from pumice_builtin_plugins._presence import Change, Presence
@@ -29,6 +31,11 @@ from pumice_builtin_plugins._taints import TaintGroups
 from pumice_builtin_plugins._volumes import Volumes
 
 FULL = STATUSES.id("node(s) pod number exceeded")
+
+
+def _is_special(pod: Pod) -> bool:
+    """Whether something must be known of the pod where it is."""
+    return bool(pod.host_ports or pod.volumes or pod.resource_claims)
 
 
 class _Demand:
@@ -72,7 +79,7 @@ class Predicates(Plugin):
         table, cluster, options = self.session.nodes, self.session.cluster, self.options
         self._table = table
         self._columns = LabelColumns(table)
-        self._presence = Presence(self._columns)
+        self._presence = Presence(self._columns, remembers=self.session.uses("tallies"))
         self._pods = table.pod_count.copy()
         self._pod_view, self._most_view = self._pods.data, table.max_pods.data
         taints = TaintGroups(table)
@@ -80,21 +87,18 @@ class Predicates(Plugin):
             self._columns, taints, affinity=options.node_affinity, taints_count=options.taints
         )
         reader = TermReader(Namespaces(cluster.inventory))
-        tasks = cluster.tasks.values()
         self._affinity = AffinityFilter(
-            self._presence, reader, tasks if options.pod_affinity else ()
+            self._presence, reader, social_tasks(cluster.found) if options.pod_affinity else ()
         )
         self._spread = SpreadFilter(self._presence, taints)
         self._ports = HostPorts()
         self._settled: set[str] = set()
         """Tasks that came with their volumes and devices."""
-        for row, held in enumerate(table.held):
-            for uid, entry in held.items():
-                pod = entry.task.pod
-                if pod.host_ports:
-                    self._ports.add(entry.task, row)
-                if pod.volumes or pod.resource_claims:
-                    self._settled.add(uid)
+        for task, row in held_tasks(cluster, "predicates", _is_special):
+            if task.pod.host_ports:
+                self._ports.add(task, row)
+            if task.pod.volumes or task.pod.resource_claims:
+                self._settled.add(task.uid)
         self._volumes = Volumes(Storage(cluster.inventory, self._columns), self._presence)
         self._devices = Devices(DeviceBook(cluster.inventory, self._columns))
         gate = (cluster.extra.get("feature_gates") or {}).get("DynamicResourceAllocation", True)

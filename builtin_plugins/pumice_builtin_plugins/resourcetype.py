@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from pumice import Plugin, hookimpl
@@ -20,10 +18,6 @@ class ResourceType(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         self._scores = gpu_less(self.session.nodes) * _SCORE
-
-    def class_key(self, task: Task) -> Hashable:
-        """Parts of GPUs are not told by the request's quantities."""
-        return wants_gpus(task, self.session.nodes)
 
     @hookimpl(scope="static")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeView
 from pumice.model.pod_sets import SubGroupSet
 from pumice.model.task import Task
+from pumice.plugin import Scope
 from pumice.session.chunks import active_tasks
 from pumice.verdicts import Refusal
 from pumice_builtin_plugins._domains import Demand, Domain, Topology, measure
@@ -151,9 +152,16 @@ class TopologyPlugin(Plugin):
             scores[domain.rows] = 10 * number // len(domains) * _SCORE
         self._scores[name] = scores
 
-    @hookimpl
+    def class_key(self, task: Task) -> Hashable:
+        """Tasks without any constraint are never scored."""
+        return _is_constrained(task)
+
+    def _reach(self, task: Task) -> Scope:
+        return "cluster" if _is_constrained(task) else "static"
+
+    @hookimpl(scope=_reach)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        if not self._scores or task.sub_job is None:
+        if not self._scores or task.sub_job is None or not _is_constrained(task):
             return None
         scores = self._scores.get(task.sub_job.name)
         group = task.sub_job.parent
@@ -161,3 +169,17 @@ class TopologyPlugin(Plugin):
             scores = self._scores.get(group.name)
             group = group.parent
         return None if scores is None else nodes.take(scores)
+
+
+def _is_constrained(task: Task) -> bool:
+    """Whether the task's sub-group or one above it asks for a topology."""
+    if task.sub_job is None:
+        return False
+    if task.sub_job.topology_constraint:
+        return True
+    group = task.sub_job.parent
+    while group is not None:
+        if group.topology_constraint:
+            return True
+        group = group.parent
+    return False

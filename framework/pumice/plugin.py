@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 API_VERSION = "1.0"
 """Version of the public API. A plugin may declare the one it was written for."""
 
-Scope = Literal["static", "row", "cluster"]
+Scope = Literal["static", "row", "span", "cluster"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 _marker = pluggy.HookimplMarker(PROJECT)
 SCOPE_ATTRIBUTE = "pumice_scope"
@@ -33,6 +33,8 @@ def hookimpl(function: _F | None = None, *, scope: Scope | Callable[..., Scope] 
     ``scope`` tells how far an answer about nodes reaches, so that it can be remembered:
     ``static`` depends on the task's class and the node's own facts (labels, taints, capacity),
     ``row`` also on what the node holds now, ``cluster`` on anything, and is asked every time.
+    ``span``, for scores only, is ``row`` compared with the other nodes in question (the fullest
+    gets most): it is remembered while :meth:`Plugin.span` says the same of all nodes.
     It may be a function ``(plugin, task)`` that tells it for each class of tasks.
     """
 
@@ -112,8 +114,17 @@ class Plugin:
     def class_key(self, task: Task) -> Hashable:
         """What else tasks of one class must have in common, where no name in ``reads`` says it.
 
-        Asked once per task, after ``on_session_open``, of plugins that filter or score nodes.
+        Asked once per task, after ``on_session_open``, of plugins that filter or score nodes or
+        prepare for it.
         Make it coarse: the fewer classes, the more is remembered.
+        """
+        return None
+
+    def span(self, task: Task) -> Hashable:
+        """What scores of the scope ``span`` compare a node with: the least and the most, say.
+
+        It may depend on the class of the task and on the node table. Whenever it changes, all
+        nodes are scored again by the vector form; as long as it stays, only changed rows are.
         """
         return None
 

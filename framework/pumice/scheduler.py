@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
@@ -11,7 +12,7 @@ from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
 from pumice.invariants import check
 from pumice.log import logger
-from pumice.model.cluster import build_cluster
+from pumice.model.upkeep import ClusterKeeper
 from pumice.session.session import Session
 
 if TYPE_CHECKING:
@@ -30,12 +31,16 @@ class Scheduler:
         *,
         ledger: Ledger | None = None,
         verify: bool = False,
+        fresh: bool = False,
     ) -> None:
         self.backend = backend
         self.holder = policy if isinstance(policy, PolicyHolder) else PolicyHolder(lambda: policy)
         self.ledger = ledger
         self.verify = verify
         """Check the books after every action and every remembered answer."""
+        self.keeper = ClusterKeeper(verify=verify)
+        """Makes each cycle's cluster, out of that of the last one unless ``fresh``."""
+        self._fresh = fresh
         self.cycle = 0
         self.memory: dict[str, Any] = {}
         """What plugins and actions note for later cycles, by name."""
@@ -54,9 +59,15 @@ class Scheduler:
         return self.finish(session)
 
     def open_session(self) -> Session:
+        """Begin a cycle.
+
+        A session that has been finished is over by now: its decisions stay, its cluster becomes
+        that of the new one. A session that has not been finished is left alone.
+        """
         self.cycle += 1
-        with no_collection():
-            cluster = build_cluster(
+        self.keeper.fresh = self._fresh or not self.policy.scheduler.uses("difference")
+        with self._no_collection():
+            cluster = self.keeper.cluster(
                 self.backend.snapshot(),
                 now=self.backend.now(),
                 scheduler_names=self.policy.scheduler.scheduler_names,
@@ -75,14 +86,16 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with no_collection():
+        with self._no_collection():
             action.execute(session)
         if self.verify:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
+        """End a cycle. The session may be looked at until the next one is opened."""
         status.close(session)
         self.backend.apply(session.decisions)
+        self.keeper.take_back(session.cluster)
         decisions = session.decisions
         logger.info(
             "cycle {}: {} bound, {} evicted, {} promised",
@@ -92,6 +105,9 @@ class Scheduler:
             len(decisions.pipelined),
         )
         return decisions
+
+    def _no_collection(self) -> AbstractContextManager[None]:
+        return no_collection() if self.policy.scheduler.uses("collection") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

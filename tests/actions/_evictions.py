@@ -10,8 +10,9 @@ import pytest
 from pumice import Action
 from pumice.config import Policy
 from pumice.decisions import Decisions
-from pumice_builtin_actions import _victims, preempt, reclaim
 from pumice_builtin_actions._foresight import QueueForesight
+from pumice_builtin_actions._promising import Promising
+from pumice_builtin_actions._victims import Evictable
 from tests.framework._build import World, amount
 
 
@@ -38,11 +39,10 @@ def outcome(decisions: Decisions) -> tuple[Any, ...]:
 def look_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every node look as if evictions there could free enough."""
 
-    def covers(room: np.ndarray, request: np.ndarray) -> np.ndarray:
-        return np.ones(len(room), bool) if room.ndim > 1 else _victims.covers(room, request)
+    def everywhere(self: Promising, request: np.ndarray, prey: Evictable, *_: Any) -> np.ndarray:
+        return np.ones(len(prey.tasks), bool)
 
-    for action in (preempt, reclaim):
-        monkeypatch.setattr(action, "covers", covers)
+    monkeypatch.setattr(Promising, "mask", everywhere)
     monkeypatch.setattr(QueueForesight, "hopeless", lambda *args: False)
 
 

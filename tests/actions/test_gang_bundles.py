@@ -1,12 +1,17 @@
 """Bundles: what a job can spare, what takes it down whole, and which goes first."""
 
 import math
+import random
+from types import SimpleNamespace
 
 import pytest
 
 from pumice.model.facts import SubGroupPolicy
-from pumice_builtin_actions._bundles import Bundle, in_order, make_bundles
+from pumice.model.task import PREEMPTABLE_STATUSES
+from pumice_builtin_actions._bundles import Bundle, Turns, in_order, in_turn, make_bundles
+from pumice_builtin_actions._givers import Givers
 from pumice_builtin_plugins.gang import Gang
+from tests.actions._evictions import crowded_world
 from tests.framework._build import World, amount, policy
 
 WIRING = policy([Gang], actions=[])
@@ -101,5 +106,53 @@ def test_bundles_of_jobs_that_tie_go_by_worth_then_by_name():
         bundle for job in session.jobs.values() for bundle in make_bundles(list(job.tasks.values()))
     ]
     need = session.nodes.dimensions.vector(amount(cpu=2))
-    ordered = in_order(made, need, lambda left, right: False)
+    ordered = in_order(made, need, Turns(lambda left, right: False))
     assert [bundle.job.name for bundle in ordered] == ["a", "b", "big"]
+
+
+class TestTurns:
+    """One order for many jobs, where every comparison agrees with it."""
+
+    JOBS = tuple(SimpleNamespace(number=number) for number in (2, 0, 3, 1))
+
+    def test_jobs_are_lined_up(self):
+        turns = in_turn(self.JOBS, lambda left, right: left.number > right.number)
+        assert [job.number for job in turns] == [3, 2, 1, 0]
+
+    def test_jobs_of_which_neither_goes_first_are_not(self):
+        assert in_turn(self.JOBS, lambda left, right: left.number > right.number + 1) is None
+
+    def test_nor_are_jobs_that_go_round_in_circles(self):
+        def precedes(left, right):
+            return (left.number - right.number) % 3 == 1
+
+        assert in_turn([job for job in self.JOBS if job.number < 3], precedes) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bundles_are_made_anew_for_jobs_that_something_happened_to(seed):
+    session = crowded_world(seed).session(WIRING)
+    givers, rng = Givers(session, PREEMPTABLE_STATUSES), random.Random(seed)
+
+    def made(job, rows):
+        tasks = [
+            held.task
+            for row in rows
+            for held in session.nodes.held[row].values()
+            if held.task.job is job and held.task.status in PREEMPTABLE_STATUSES
+        ]
+        return shown(make_bundles(tasks) if tasks else [])
+
+    def shown(bundles):
+        return [(bundle.whole, [task.uid for task in bundle.tasks]) for bundle in bundles]
+
+    running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
+    every = range(len(session.nodes))
+    with session.statement() as statement:
+        for task in rng.sample(running, len(running)):
+            givers.renew()
+            some = frozenset(rng.sample(every, rng.randint(0, len(every))))
+            for job in session.jobs.values():
+                assert shown(givers.bundles(job, None)) == made(job, every)
+                assert shown(givers.bundles(job, some)) == made(job, some)
+            statement.evict(task, "test")

@@ -41,6 +41,31 @@ def test_evicting_only_tasks_without_requests_is_no_eviction_to_wait_for():
     assert not decisions.pipelined[0].eviction_occurred
 
 
+def test_a_claimant_that_has_lost_tasks_meanwhile_is_served_sooner():
+    """By the smaller share that it has now: c takes what b would have taken."""
+    world = World().node("n", cpu=3, labels={"room": "n"}).node("m", cpu=3, labels={"room": "m"})
+    world.job("v", 3, on=["m"] * 3)
+    for name in "abc":
+        world.job(name, tasks=0, min_member=2, priority=5).pod(
+            f"{name}-t-0", f"ns/{name}", node="n"
+        )
+        for number in range(1, 4):
+            world.pod(f"{name}-t-{number}", f"ns/{name}", node_selector={"room": "m"})
+    world.job("first", priority=20, pod={"node_selector": {"room": "n"}})
+    tiers = policy(
+        [Priority, seat(Gang, disable=["preemptable"]), seat(Drf, disable=["preemptable"])],
+        [Predicates],
+        actions=[Preempt],
+    )
+    gains = [(e.uid, e.claimant) for e in world.run(tiers).evictions]
+    assert gains == [
+        ("c-t-0", "ns/first"),
+        ("v-t-2", "ns/a"),
+        ("v-t-1", "ns/c"),
+        ("v-t-0", "ns/c"),
+    ]
+
+
 class Crowded(Plugin):
     """Accepts a node that holds at most so many tasks which stay."""
 

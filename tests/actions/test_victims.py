@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions._victims import EvictableByQueue, covers
+from pumice_builtin_actions._evicting import best_first
+from pumice_builtin_actions._promising import Promising
+from pumice_builtin_actions._victims import EvictableByQueue, Needed, covers
 from pumice_builtin_plugins.drf import Drf
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.priority import Priority
@@ -28,6 +30,7 @@ from tests.framework._build import World, policy
 def test_a_request_is_covered_by_room(room, request_, fits):
     assert bool(covers(np.array(room), np.array(request_))) is fits
     assert covers(np.array([room, room]), np.array(request_)).tolist() == [fits, fits]
+    assert Needed(np.array(request_)).fits(np.array(room)) is fits
 
 
 def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task():
@@ -52,6 +55,66 @@ def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
     assert [heap.pop() for _ in tasks] == session.order.sorted_victims(
         tasks, claimant, session.queues
     )
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+)
+def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
+    session = crowded_world(seed).session(policy(tier, actions=[]))
+    running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
+    random.Random(seed).shuffle(running)
+    claimant = next(t for job in session.jobs.values() for t in job.pending)
+    seen = []
+    for victims in (running, running[:2], running[:3]):
+        for live in (True, False):
+            order = session.order
+            turns = order.victims_in_turn(victims, claimant, session.queues)
+            if live:
+                heap = order.victim_heap(victims, claimant, session.queues)
+                turns = (heap.pop() for _ in victims)
+            with session.statement() as statement:
+                gone = []
+                for victim in turns:
+                    statement.evict(victim, "test")
+                    gone.append(victim.uid)
+                seen.append(gone)
+        assert seen[-1] == seen[-2]
+        assert sorted(seen[-1]) == sorted(victim.uid for victim in victims)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_promising_nodes_follow_what_happens_to_tasks(seed):
+    session = crowded_world(seed).session(policy([Priority], actions=[]))
+    prey, rng = EvictableByQueue(session, PREEMPTABLE_STATUSES), random.Random(seed)
+    everybody, own = Promising(session), Promising(session)
+    requests = [t.vector for job in session.jobs.values() for t in job.pending]
+
+    def compare_masks():
+        for request in requests:
+            every, spared = prey.reclaimable(), prey.of("a")
+            room = session.nodes.future_idle + every.total
+            assert (everybody.mask(request, every) == covers(room, request)).all()
+            left = room - spared.total
+            assert (own.mask(request, every, spared) == covers(left, request)).all()
+
+    running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
+    with session.statement() as statement:
+        compare_masks()
+        for task in rng.sample(running, len(running) // 2):
+            statement.evict(task, "test")
+            compare_masks()
+    compare_masks()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_come_by_score_those_without_one_last(seed):
+    rng = random.Random(seed)
+    count = rng.randint(0, 9)
+    rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
+    scores = np.array([rng.choice([0.0, 1.0, 2.0, np.nan]) for _ in rows])
+    assert list(best_first(rows, scores)) == rows[np.argsort(-scores, kind="stable")].tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -113,6 +113,13 @@ class TestEvictStaleGangs:
         options = {"defaultStalenessGracePeriod": grace}
         assert evicted(run(world, "evict_stale_gangs", **options)) == gone
 
+    def test_who_is_on_a_node_that_is_gone_is_left_alone(self):
+        world = FairWorld()
+        world.node("m")
+        world.queue("q")
+        world.job("j", "q", ask(on="gone"), ask(on="m"), ask(), stale_since=world.now - 60)
+        assert evicted(run(world, "evict_stale_gangs")) == ["j-1"]
+
     def test_since_when_is_remembered_for_the_next_cycle(self):
         world = FairWorld()
         world.node("m")

@@ -11,7 +11,7 @@ from typing import Any
 from pumice.model.facts import Inventory
 from pumice.plugin import Plugin
 
-SHORT = 1.0
+SHORT = 2.0
 """A run below so many seconds is repeated."""
 SHORT_RUNS = 3
 RELATIVE_RUNS = 7

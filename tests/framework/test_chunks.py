@@ -1,5 +1,7 @@
 """Chunks: the part of a job that is placed, or taken away, at once."""
 
+import random
+
 import pytest
 
 from pumice import Plugin, hookimpl
@@ -178,3 +180,17 @@ class TestOtherFamilies:
             found.sub_jobs[uid] = type(only)(uid, found, group_id="g", min_available=1, name="s")
         uids = [p.uid for p in Chunks(session.ask).sorted_pod_sets(found)]
         assert uids == ["ns/j", "y", "z"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tasks_are_sorted_by_keys_as_they_compare(seed):
+    rng = random.Random(seed)
+    labels = {"kai.scheduler/task-priority": rng.choice(["1", "2", "x"])}
+    pods = [
+        ask(created=float(rng.choice([1, 2])), labels=rng.choice([labels, {}])) for _ in range(6)
+    ]
+    world, found, chunks = job(*pods, plugins=("taskorder", "kubeflow"))
+    tasks = list(found.tasks.values())
+    rng.shuffle(tasks)
+    by_keys = Chunks(world.session.ask, world.session.order)
+    assert by_keys.sorted_tasks(tasks) == chunks.sorted_tasks(tasks)

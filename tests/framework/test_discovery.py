@@ -155,7 +155,7 @@ BROKEN = {
     ),
     "unknown scope": (
         body("@hookimpl(scope='rows')", "def predicate_nodes(self, task, nodes): ..."),
-        ["has the scope 'rows'; known: static, row, cluster"],
+        ["has the scope 'rows'; known: static, row, span, cluster"],
         "",
     ),
     "foreign options": (body("class Options: pass"), ["its Options is no subclass"], ""),

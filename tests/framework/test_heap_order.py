@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from pumice import Plugin, hookimpl
 from pumice.model.facts import Queue
+from pumice.model.task import TaskStatus
 from pumice.session.heap import KeyHeap, LiveHeap
 from pumice.session.order import default_task_before, task_index
+from pumice_builtin_plugins.drf import Drf
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, policy, task
@@ -192,6 +194,27 @@ def test_keys_are_used_where_every_plugin_has_one():
     world.job("ready", priority=9, created=1.0, on=["n"])
     assert ranked(world, [Priority, Gang]) == (["high", "ready", "low"], KeyHeap)
     assert ranked(world, [Gang, Priority]) == (["high", "low", "ready"], KeyHeap)
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(["pop", "evict"]), st.integers(0, 11))))
+def test_jobs_that_lose_tasks_inside_are_served_as_if_compared(steps):
+    world = World().node("n", cpu=64)
+    for number in range(6):
+        world.job(f"j{number}", number % 4, on=["n"] * 3, created=float(number % 2))
+    session = world.session(policy([Gang, Drf]))
+    jobs = list(session.jobs.values())
+    keyed = session.order.job_heap(jobs, evicting=True)
+    compared = LiveHeap(session.order.job_before, jobs)
+    statement = session.statement()
+    for step, number in steps:
+        running = jobs[number % len(jobs)].having(TaskStatus.RUNNING)
+        if step == "evict" and running:
+            statement.evict(running[0], "test")
+        elif step == "pop" and len(keyed):
+            assert keyed.pop() is compared.pop()
+    assert [keyed.pop() for _ in range(len(keyed))] == [
+        compared.pop() for _ in range(len(compared))
+    ]
 
 
 def test_one_plugin_that_only_compares_makes_all_compare():

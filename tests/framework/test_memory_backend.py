@@ -6,7 +6,8 @@ from pumice.backends import Backend
 from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
 from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
-from pumice.model.cluster import build_cluster, task_status
+from pumice.model.cluster import build_cluster
+from pumice.model.describe import task_status
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
 from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus

@@ -168,6 +168,20 @@ def test_what_changes_nothing_but_a_name_is_no_change():
     assert table.held[0][one.uid].status is _S.BINDING
 
 
+def test_all_rows_are_known_on_which_anything_happened(monkeypatch):
+    monkeypatch.setattr(nodes_module, "_JOURNAL_LIMIT", 1)
+    table, (one, two, *_) = table_and_tasks()
+    assert table.touched() == set()
+    table.add(1, one, _S.ALLOCATED)
+    table.remove(1, one)
+    table.add(0, two, _S.ALLOCATED)
+    assert table.touched() == {0, 1}
+    table.next_cycle(())
+    assert (table.touched(), table.version) == (set(), 0)
+    table.recount(0, two, _S.BINDING)
+    assert table.touched() == {0}
+
+
 # -- views and handles
 
 
@@ -238,7 +252,7 @@ def test_a_node_with_nothing_has_nothing_idle():
         (lambda s: s.jobs["ns/j"].allocated.__setitem__(0, 9), "allocated is not the sum"),
         (lambda s: setattr(task(s, "j-t-0"), "status", _S.FAILED), "not indexed as Failed"),
         (
-            lambda s: s.jobs["ns/j"].by_status[_S.FAILED].update(s.jobs["ns/j"].tasks),
+            lambda s: s.jobs["ns/j"].by_status.__setitem__(_S.FAILED, s.jobs["ns/j"].tasks),
             "two statuses",
         ),
         (lambda s: setattr(s.jobs["ns/j"], "pending_best_effort", 3), "best-effort"),

@@ -252,6 +252,46 @@ def test_a_live_filter_is_asked_every_time():
     assert session.questions.asks_every_time(task(session, "j-t-0"))
 
 
+class Picky(Plugin):
+    """Cluster, scalar only: no node whose number is below a threshold."""
+
+    asked = 0
+    least = 0
+
+    @hookimpl
+    def predicate(self, node):
+        self.asked += 1
+        return "too low" if int(node.name[1:]) < self.least else None
+
+
+def picky(least, *others):
+    world = World()
+    for number in range(20):
+        world.node(f"n{number:02}")
+    session = world.job("j").session(policy([Picky, *others]))
+    session.plugins["picky"].least = least
+    return session
+
+
+@pytest.mark.parametrize("least, asked", [(0, 1), (2, 3), (10, 24), (20, 24)])
+def test_a_live_filter_by_node_is_asked_in_order_of_rank_while_that_pays(least, asked):
+    session = picky(least)
+    choice = session.questions.best(task(session, "j-t-0"))
+    assert (None if choice is None else choice.row) == (least if least < 20 else None)
+    assert session.plugins["picky"].asked == asked
+
+
+def test_a_live_filter_is_asked_about_all_where_scores_depend_on_who_passes():
+    class Emptiest(Plugin):
+        @hookimpl
+        def batch_node_order(self, nodes):
+            return np.arange(len(nodes)) * -1.0
+
+    session = picky(5, Emptiest)
+    assert session.questions.best(task(session, "j-t-0")).row == 5
+    assert session.plugins["picky"].asked == 20
+
+
 def test_a_scope_may_depend_on_the_task():
     class Sometimes(Plugin):
         def reach(self, task):
@@ -270,6 +310,112 @@ def test_a_scope_may_depend_on_the_task():
         for _ in range(3):
             session.questions.best(task(session, name))
         assert session.plugins["sometimes"].asked == expected
+
+
+# -- scores that compare nodes
+
+
+class Fullest(Plugin):
+    """Span, both forms: one for the fullest of the nodes in question, zero for the emptiest."""
+
+    vectors = 0
+
+    def span(self, task):
+        used = self.session.nodes.used[:, 0]
+        return int(used.min()), int(used.max())
+
+    def _part(self, used, least, most):
+        return (used - least) / (most - least) if most > least else used * 0.0
+
+    @hookimpl(scope="span")
+    def node_order(self, task, node):
+        return self._part(float(node.table.used[node.row, 0]), *self.span(task))
+
+    @hookimpl(scope="span")
+    def batch_node_order(self, nodes):
+        self.vectors += 1
+        used = nodes.used[:, 0]
+        return self._part(used, used.min(), used.max())
+
+
+def fullest(*plugins, **options):
+    world = World()
+    for number in range(6):
+        world.node(f"n{number}")
+    return world.job("j", tasks=4).session(policy([Fullest, *plugins]), **options)
+
+
+def place(session, name, row):
+    statement = session.statement()
+    assert statement.allocate(task(session, name), row) is None
+    statement.keep()
+
+
+def test_a_span_score_is_remembered_while_its_span_stays():
+    session = fullest(verify=True)
+    questions, plugin = session.questions, session.plugins["fullest"]
+    place(session, "j-t-0", 3)
+    place(session, "j-t-1", 3)
+    assert questions.scores(task(session, "j-t-3")).tolist() == [0, 0, 0, 1, 0, 0]
+    place(session, "j-t-2", 4)
+    session.questions._classes._verify = False
+    asked = plugin.vectors
+    assert questions.scores(task(session, "j-t-3")).tolist() == [0, 0, 0, 1, 0.5, 0]
+    assert plugin.vectors == asked, "one row changed within the span"
+
+
+def test_a_span_score_is_taken_anew_when_its_span_changes():
+    session = fullest(verify=True)
+    place(session, "j-t-0", 3)
+    assert session.questions.best(task(session, "j-t-3")).row == 3
+    place(session, "j-t-1", 2)
+    place(session, "j-t-2", 2)
+    assert session.questions.scores(task(session, "j-t-3")).tolist() == [0, 0, 1, 0.5, 0, 0]
+    assert session.questions.best(task(session, "j-t-3")).row == 2
+
+
+def test_a_span_score_compares_exactly_the_nodes_in_question():
+    session = fullest()
+    place(session, "j-t-0", 3)
+    place(session, "j-t-1", 3)
+    place(session, "j-t-2", 4)
+    rows = np.array([0, 4])
+    waiting = task(session, "j-t-3")
+    assert session.questions.scores(waiting, rows).tolist() == [0, 1]
+    assert session.questions.hopeful(waiting, rows).tolist() == [0, 1]
+    assert session.questions.best(waiting, rows).row == 4
+
+
+def test_a_span_score_with_one_form_is_asked_every_time():
+    class Half(Plugin):
+        asked = 0
+
+        @hookimpl(scope="span")
+        def batch_node_order(self, nodes):
+            self.asked += 1
+            return nodes.used[:, 0] / 1000
+
+    session = fullest(Half)
+    for _ in range(3):
+        session.questions.scores(task(session, "j-t-0"))
+    assert session.plugins["half"].asked == 3
+
+
+def test_a_span_that_tells_too_little_is_found_out():
+    class Wrong(Fullest):
+        def span(self, task):
+            return None
+
+        @hookimpl(scope="span")
+        def node_order(self, task, node):
+            return self._part(float(node.table.used[node.row, 0]), *Fullest.span(self, task))
+
+    session = World().node("a").node("b").job("j", tasks=3).session(policy([Wrong]), verify=True)
+    place(session, "j-t-0", 0)
+    session.questions.best(task(session, "j-t-2"))
+    place(session, "j-t-1", 1)
+    with pytest.raises(InvariantError, match="remembered totals"):
+        session.questions.best(task(session, "j-t-2"))
 
 
 # -- the check of the check

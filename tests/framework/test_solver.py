@@ -126,6 +126,16 @@ class TestPlans:
         assert search.trace() == before
         assert len(search.evictions(search.solve("x"))) == 3
 
+    def test_who_is_on_a_node_that_is_gone_is_in_no_plan(self):
+        world = crowded(2)
+        world.job("split", "b", ask(on="gone"), ask(on="n"))
+        world.job("x", "a", ask(gpu=2))
+        del world.inventory.pods["v1-0"]
+        search = Search(world)
+        before = search.trace()
+        assert search.solve("x") is None
+        assert search.trace() == before
+
     def test_a_satisfied_job_gets_one_task_more(self):
         world = crowded(3)
         world.inventory.pods["v2-0"].group = ""
@@ -308,19 +318,20 @@ class TestBudget:
         made = policy_from_dict(
             {
                 "actions": ["solve_reclaim"],
-                "tiers": [{"plugins": [*FAIR, "nodeplacement"]}],
+                "tiers": [{"plugins": [*FAIR, "nodeplacement", "kai_predicates"]}],
                 "action": {"solve_reclaim": {"maxSimulations": budget}},
             }
         )
-        # Nodes of one GPU: every victim is simulated on its own, and two are too few in one place.
+        # Nodes that take nobody any more: every victim makes room, and none helps.
+        taint = {"key": "broken", "value": "", "effect": "NoSchedule"}
         for name in ("o", "p"):
             world.node(name, gpu=1)
+            world.inventory.nodes[name].taints = (taint,)
         del world.inventory.nodes["n"]
         world.inventory.pods["v0-0"].node_name = "o"
         world.inventory.pods["v1-0"].node_name = "p"
         del world.inventory.pods["v2-0"]
         world.inventory.pods["x-0"].request.scalars["nvidia.com/gpu"] = 1000
-        world.inventory.pods["x-0"].request.cpu = 40_000
         backend = MemoryBackend(world.inventory, now=world.now)
         decisions = Scheduler(backend, made, verify=True).run_once()
         reason = next(state.reason for state in decisions.jobs if state.job == "ns/x")

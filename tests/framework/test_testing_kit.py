@@ -318,6 +318,8 @@ class TestContract:
     def test_every_installed_plugin_keeps_it(self, name):
         caches = {
             "nodeorder": frozenset({"_wishes"}),
+            "fairshare": frozenset({"_order"}),
+            "nodeplacement": frozenset({"_spans"}),
             "kai_predicates": frozenset({"_affinity", "_ports", "_volumes"}),
         }
         assert broken_rules(name, seeds=3, caches=caches.get(name, frozenset())) == set()

@@ -14,7 +14,11 @@ class Backend(Protocol):
     """What a scheduler needs of a cluster. A backend never decides."""
 
     def snapshot(self) -> Inventory:
-        """The facts as they are now."""
+        """The facts as they are now.
+
+        An object that has changed since the last time is a new one, for objects are told apart by
+        identity; one that has not is best given as it was, for then nothing is made of it again.
+        """
         ...
 
     def apply(self, decisions: Decisions) -> None:

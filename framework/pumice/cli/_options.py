@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from pumice.errors import PumiceError
+from pumice.shortcuts import correction
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -35,6 +38,27 @@ def set_option(function: F) -> F:
         metavar="KEY=VALUE",
         help="Override one setting, as in plugin.binpack.binpack.weight=5; may be repeated.",
     )(function)
+
+
+def plain_option(function: F) -> F:
+    """``--plain NAME``, given to the command as ``plain``."""
+    return click.option(
+        "--plain",
+        multiple=True,
+        metavar="NAME",
+        callback=_known_shortcuts,
+        help="Do without a shortcut of the engine, or without 'all'; may be repeated.",
+    )(function)
+
+
+def _known_shortcuts(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    for name in names:
+        right = correction(name)
+        if right is not None:
+            raise PumiceError(f"--plain: there is no shortcut {name!r}", hint=right)
+    return names
 
 
 def policy_options(function: F) -> F:

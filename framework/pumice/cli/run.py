@@ -15,7 +15,7 @@ from pumice.backends import Backend
 from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
 from pumice.cli._decisions import print_cycle, print_totals
-from pumice.cli._options import output_option, policy_options
+from pumice.cli._options import output_option, plain_option, policy_options
 from pumice.cli._output import print_json
 from pumice.config import Policy, load_policy
 from pumice.decisions import Decisions
@@ -44,6 +44,7 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     help="Print what is asked and answered at an extension point, or at 'all'; may be repeated.",
 )
 @click.option("--check", is_flag=True, help="Check the books after every action.")
+@plain_option
 @click.option("--backend", "backend_name", default="memory", show_default=True, metavar="NAME")
 def command(
     files: tuple[str, ...],
@@ -54,6 +55,7 @@ def command(
     output: str,
     hooks: tuple[str, ...],
     check: bool,
+    plain: tuple[str, ...],
     backend_name: str,
 ) -> None:
     """Schedule a cluster and print the decisions.
@@ -67,7 +69,7 @@ def command(
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     backend = _backend(backend_name, files, chosen, catalog)
-    scheduler = Scheduler(backend, chosen, ledger=ledger, verify=check)
+    scheduler = Scheduler(backend, chosen.without(plain), ledger=ledger, verify=check)
     history: list[Decisions] = []
     for number in range(1, cycles + 1):
         if number > 1:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from pumice.cli._options import plain_option
 from pumice.errors import ScenarioError
 from pumice.scenarios import Result, Runner, find_files
 
@@ -31,6 +32,7 @@ _COLOUR = {"passed": "green", "failed": "red", "error": "red", "skipped": "yello
 )
 @click.option("--strict", is_flag=True, help="A scenario that is skipped counts as failed.")
 @click.option("--check", is_flag=True, help="Check the books after every action.")
+@plain_option
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every scenario.")
 @click.option(
     "-j", "--jobs", default=1, type=click.IntRange(0), show_default=True, metavar="N",
@@ -44,6 +46,7 @@ def command(
     report: Path | None,
     strict: bool,
     check: bool,
+    plain: tuple[str, ...],
     verbose: bool,
     jobs: int,
 ) -> None:
@@ -53,7 +56,7 @@ def command(
     """
     results = []
     files = list(dict.fromkeys(find_files(paths)))
-    for result in _run(files, word, check, jobs or os.cpu_count() or 1):
+    for result in _run(files, word, check, plain, jobs or os.cpu_count() or 1):
         results.append(result)
         _tell(result, verbose=verbose, strict=strict)
     if not results:
@@ -68,25 +71,27 @@ def command(
     ctx.exit(1 if counts["failed"] or (strict and counts["skipped"]) else 0)
 
 
-def _run(files: list[Path], word: str, check: bool, jobs: int) -> Iterator[Result]:
+def _run(
+    files: list[Path], word: str, check: bool, plain: tuple[str, ...], jobs: int
+) -> Iterator[Result]:
     if jobs > 1 and len(files) > 1:
         with ProcessPoolExecutor(min(jobs, len(files))) as pool:
-            for results in pool.map(partial(_run_one, word, check), files, chunksize=8):
+            for results in pool.map(partial(_run_one, word, check, plain), files, chunksize=8):
                 yield from results
         return
-    runner = Runner(check=check)
+    runner = Runner(check=check, plain=plain)
     for file in files:
         yield from runner.run_file(file, word)
 
 
 @cache
-def _runner(check: bool) -> Runner:
+def _runner(check: bool, plain: tuple[str, ...]) -> Runner:
     """The one runner of a worker process."""
-    return Runner(check=check)
+    return Runner(check=check, plain=plain)
 
 
-def _run_one(word: str, check: bool, file: Path) -> list[Result]:
-    return list(_runner(check).run_file(file, word))
+def _run_one(word: str, check: bool, plain: tuple[str, ...], file: Path) -> list[Result]:
+    return list(_runner(check, plain).run_file(file, word))
 
 
 def _counted(result: Result) -> str:

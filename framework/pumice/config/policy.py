@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pumice.action import Action
@@ -71,6 +71,13 @@ class Policy:
     origins: Mapping[tuple[str, ...], str] = field(default_factory=dict, repr=False, compare=False)
     """Where things come from, for people: ``(kind, name)`` is where an action or plugin is listed,
     ``(kind, name, option)`` and ``("scheduler", setting)`` where a value is given."""
+
+    def without(self, shortcuts: Sequence[str]) -> Policy:
+        """The same policy, carried out without these shortcuts as well."""
+        if not shortcuts:
+            return self
+        plain = tuple(dict.fromkeys((*self.scheduler.plain, *shortcuts)))
+        return replace(self, scheduler=self.scheduler.model_copy(update={"plain": plain}))
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:

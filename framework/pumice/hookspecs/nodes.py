@@ -87,7 +87,8 @@ class NodeSpecs:
 
         The KAI actions leave a node out that anybody scores NaN, the others take it last.
         Declare with ``@hookimpl(scope=…)`` how far the answer reaches, as for
-        ``predicate_nodes``; scores normalised over the given nodes are ``cluster``.
+        ``predicate_nodes``. Scores normalised over the given nodes are ``cluster``, or ``span`` in
+        a plugin that has both forms and tells by ``span`` what it compares with.
 
         Nobody: 0.
         """

@@ -52,6 +52,8 @@ def _roles_hold(job: Job, counts: Callable[[Task], bool]) -> bool:
 
 def sub_jobs_valid(job: Job) -> bool:
     """Whether every group has as many sub-jobs as it needs."""
+    if not job.min_sub_jobs:
+        return True
     found = Counter(sub_job.group_id for sub_job in job.sub_jobs.values())
     return all(found[group] >= minimum for group, minimum in job.min_sub_jobs.items())
 

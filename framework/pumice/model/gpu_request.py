@@ -29,11 +29,14 @@ class GpuRequest:
     """MIG resource name → number of instances."""
     claimed: int = 0
     """Devices asked for through resource claims."""
+    shared: bool = field(init=False, repr=False, compare=False)
+    """Whether the pod takes a part of a device."""
+    any: bool = field(init=False, repr=False, compare=False)
+    """Whether the pod asks for a GPU at all."""
 
-    @property
-    def shared(self) -> bool:
-        """Whether the pod takes a part of a device."""
-        return self.kind in ("fraction", "memory")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared", self.kind in ("fraction", "memory"))
+        object.__setattr__(self, "any", self.kind != "none" or self.claimed > 0)
 
     @property
     def milli(self) -> int:
@@ -49,10 +52,6 @@ class GpuRequest:
     def quota_milli(self) -> int:
         """What the request counts against a quota."""
         return self.milli + self.claimed * 1000 + self.mig_milli
-
-    @property
-    def any(self) -> bool:
-        return self.kind != "none" or self.claimed > 0
 
     def device_memory(self, memory_per_gpu: int) -> int:
         """MiB that the pod takes of each of its devices."""

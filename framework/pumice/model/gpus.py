@@ -142,7 +142,8 @@ class GpuShares:
 
     def idle_parts(self) -> float:
         """Sum of the idle parts of shared devices, in GPUs."""
-        return sum(
+        # Groups come in any order, and the sum is to be the same in each.
+        return math.fsum(
             1 - math.ceil(100 * memory / self.memory_per_gpu) / 100
             for memory in self.allocated.values()
             if memory > 0
@@ -150,7 +151,7 @@ class GpuShares:
 
     def releasing_parts(self) -> float:
         """Sum of what leaves shared devices that stay shared, in GPUs."""
-        return sum(
+        return math.fsum(
             math.ceil(100 * memory / self.memory_per_gpu) / 100
             for group, memory in self.releasing.items()
             if memory > 0 and group not in self.marked

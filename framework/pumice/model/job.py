@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 _S = TaskStatus
 _READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
 _VALID = (*_READY, _S.PIPELINED, _S.PENDING)
+_STATUSES = len(TaskStatus)
 _by_key = attrgetter("key")
+_NOBODY = cast("dict[str, Task]", MappingProxyType({}))
+"""Stands for the tasks of a status that no task of a job ever had: most jobs know two."""
 
 
 class Members:
@@ -32,18 +36,24 @@ class Members:
         self.uid = uid
         self.min_available = min_available
         self.tasks: dict[str, Task] = {}
-        self.by_status: tuple[dict[str, Task], ...] = tuple({} for _ in TaskStatus)
+        self.by_status: list[dict[str, Task]] = [_NOBODY] * _STATUSES
+        """By status: the tasks that have it, by uid. Ask anew after a change."""
         self.pending_best_effort = 0
 
     def _enter(self, task: Task, status: TaskStatus) -> None:
-        self.by_status[status][task.uid] = task
+        tasks = self.by_status[status]
+        if tasks is _NOBODY:
+            tasks = self.by_status[status] = {}
+        tasks[task.uid] = task
         if status == _S.PENDING and task.best_effort:
             self.pending_best_effort += 1
 
-    def _leave(self, task: Task, status: TaskStatus) -> None:
-        del self.by_status[status][task.uid]
-        if status == _S.PENDING and task.best_effort:
-            self.pending_best_effort -= 1
+    def sort_anew(self) -> None:
+        """Sort the tasks by the statuses that they have now."""
+        self.by_status = [_NOBODY] * _STATUSES
+        self.pending_best_effort = 0
+        for task in self.tasks.values():
+            self._enter(task, task.status)
 
     def count(self, *statuses: TaskStatus) -> int:
         by_status = self.by_status
@@ -77,7 +87,8 @@ class Members:
 
     @property
     def allocated_count(self) -> int:
-        return self.count(_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED)
+        _, allocated, _, binding, bound, running, _, _, _, _ = self.by_status
+        return len(allocated) + len(binding) + len(bound) + len(running)
 
     @property
     def scheduled_count(self) -> int:
@@ -103,6 +114,7 @@ class SubJob(Members):
 
     __slots__ = (
         "allocated_hyper_node",
+        "found",
         "group_id",
         "job",
         "match_index",
@@ -137,6 +149,8 @@ class SubJob(Members):
         self.topology_constraint: Raw | None = None
         self.parent: SubGroupSet | None = None
         """For a pod set: the inner sub-group above it."""
+        self.found: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
 
     def __repr__(self) -> str:
         return f"<sub-job {self.uid}>"
@@ -152,6 +166,7 @@ class Job(Members):
         "created",
         "family",
         "fit_errors",
+        "found",
         "group",
         "journal",
         "last_start",
@@ -219,17 +234,21 @@ class Job(Members):
         self.reason = ""
         self.state: dict[str, Any] = {}
         """Notes of plugins and actions for this cycle, by name."""
+        self.found: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""
+        uid, status, vector = task.uid, task.status, task.vector
         task.job, task.sub_job = self, sub_job
-        for members in (self, sub_job):
-            members.tasks[task.uid] = task
-            members._enter(task, task.status)
-        sub_job.priority = max(sub_job.priority, task.priority)
-        self.total_request += task.vector
-        if IS_ALLOCATED[task.status]:
-            self.allocated += task.vector
+        self.tasks[uid] = sub_job.tasks[uid] = task
+        self._enter(task, status)
+        sub_job._enter(task, status)
+        if task.priority > sub_job.priority:
+            sub_job.priority = task.priority
+        self.total_request += vector
+        if IS_ALLOCATED[status]:
+            self.allocated += vector
 
     def subset(self, tasks: Iterable[Task], minimums: Mapping[str, int] | None = None) -> Job:
         """A job of only these tasks, as they are now, for a trial.
@@ -237,11 +256,13 @@ class Job(Members):
         The tasks stay those of this job: what happens to them is counted here, not there.
         ``minimums`` replaces minimums of sub-jobs, by uid.
         """
-        part = Job(self.group, priority=self.priority, dimensions=len(self.allocated))
-        for name in Job.__slots__:
-            if name not in ("sub_jobs", "allocated", "total_request"):
-                setattr(part, name, getattr(self, name))
-        part.min_available = self.min_available
+        part = Job.__new__(Job)
+        Members.__init__(part, self.uid, self.min_available)
+        for name in _SHARED_BY_PARTS:
+            setattr(part, name, getattr(self, name))
+        part.allocated = np.zeros_like(self.allocated)
+        part.total_request = np.zeros_like(self.total_request)
+        part.sub_jobs = {}
         for uid, sub_job in self.sub_jobs.items():
             minimum = (minimums or {}).get(uid, sub_job.min_available)
             copy = part.sub_jobs[uid] = SubJob(
@@ -249,14 +270,24 @@ class Job(Members):
             )
             copy.topology_constraint, copy.parent = sub_job.topology_constraint, sub_job.parent
         for task in tasks:
-            assert task.sub_job is not None
-            for members in (part, part.sub_jobs[task.sub_job.uid]):
-                members.tasks[task.uid] = task
-                members._enter(task, task.status)
-            part.total_request += task.vector
-            if IS_ALLOCATED[task.status]:
-                part.allocated += task.vector
+            part.widen(task)
         return part
+
+    def widen(self, task: Task, minimum: int | None = None) -> None:
+        """Take one more task, as it is now, into a part of a job.
+
+        ``minimum`` is the new one of its sub-job.
+        """
+        assert task.sub_job is not None
+        sub_job = self.sub_jobs[task.sub_job.uid]
+        for members in (self, sub_job):
+            members.tasks[task.uid] = task
+            members._enter(task, task.status)
+        self.total_request += task.vector
+        if IS_ALLOCATED[task.status]:
+            self.allocated += task.vector
+        if minimum is not None:
+            sub_job.min_available = minimum
 
     def set_status(self, task: Task, status: TaskStatus) -> None:
         """Move a task to another status and keep all counts."""
@@ -266,11 +297,17 @@ class Job(Members):
         sub_job = task.sub_job
         assert sub_job is not None
         self.journal.append(self)
-        self._leave(task, old)
-        sub_job._leave(task, old)
+        uid = task.uid
+        for by_status in (self.by_status, sub_job.by_status):
+            del by_status[old][uid]
+            if by_status[status] is _NOBODY:
+                by_status[status] = {}
+            by_status[status][uid] = task
         task.status = status
-        self._enter(task, status)
-        sub_job._enter(task, status)
+        if task.best_effort:
+            change = (status == _S.PENDING) - (old == _S.PENDING)
+            self.pending_best_effort += change
+            sub_job.pending_best_effort += change
         if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
             if IS_ALLOCATED[status]:
                 self.allocated += task.vector
@@ -293,7 +330,10 @@ class Job(Members):
 
     @property
     def has_hard_topology(self) -> bool:
-        return any(is_hard(t) for t in self._topologies())
+        for sub_job in self.sub_jobs.values():
+            if sub_job.network_topology is not None and is_hard(sub_job.network_topology):
+                return True
+        return self.network_topology is not None and is_hard(self.network_topology)
 
     def _topologies(self) -> Iterable[NetworkTopology | None]:
         yield self.network_topology
@@ -307,6 +347,12 @@ class Job(Members):
 
     def __repr__(self) -> str:
         return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
+
+
+_SHARED_BY_PARTS = tuple(
+    name for name in Job.__slots__ if name not in ("allocated", "sub_jobs", "total_request")
+)
+"""What a part of a job has from the whole."""
 
 
 def _is_topology(topology: NetworkTopology | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,22 +21,28 @@ def is_kai(inventory: Inventory) -> bool:
 
 def describe_kai_nodes(nodes: NodeTable, inventory: Inventory) -> None:
     """Count GPUs of any maker together, with those that resource claims can have."""
-    position = nodes.dimensions.position
-    gpu, amd = position[GPU], position.get(AMD_GPU)
-    if amd is not None:
-        nodes.allocatable[:, gpu] += nodes.allocatable[:, amd]
-        nodes.allocatable[:, amd] = 0
     for name, devices in _claimable(inventory).items():
         row = nodes.row_of.get(name)
         if row is not None:
             nodes.claimable[row] = devices
-    nodes.allocatable[:, gpu] += nodes.claimable * 1000
-    for row, node in enumerate(nodes.facts):
-        most = node.extra.get("max_task_num")
+    describe_kai_rows(nodes, range(len(nodes)))
+
+
+def describe_kai_rows(nodes: NodeTable, rows: Sequence[int]) -> None:
+    """The same for some nodes, for which it is known what claims can have."""
+    where = slice(None) if len(rows) == len(nodes) else np.array(rows, np.intp)
+    position = nodes.dimensions.position
+    gpu, amd = position[GPU], position.get(AMD_GPU)
+    if amd is not None:
+        nodes.allocatable[where, gpu] += nodes.allocatable[where, amd]
+        nodes.allocatable[where, amd] = 0
+    nodes.allocatable[where, gpu] += nodes.claimable[where] * 1000
+    for row in rows:
+        most = nodes.facts[row].extra.get("max_task_num")
         if most is not None:
             nodes.allocatable[row, position[PODS]] = nodes.max_pods[row] = int(most)
     for column in (nodes.idle, nodes.future_idle):
-        np.copyto(column, nodes.allocatable)
+        column[where] = nodes.allocatable[where]
 
 
 def _claimable(inventory: Inventory) -> Counter[str]:

@@ -6,7 +6,7 @@ are 64-bit integers: adding and taking away again restores them exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,13 @@ from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Node
 from pumice.model.gpu_request import GPU
 from pumice.model.gpus import GpuShares
+from pumice.model.kept import KeptColumns
 from pumice.model.resources import Resource
 from pumice.model.task import Task, TaskStatus
 
 _JOURNAL_LIMIT = 1 << 16
+GpuBooks = tuple[int, int, int, frozenset[str]]
+"""Idle, releasing and future idle whole GPUs, and the groups whose device is releasing."""
 
 
 class Held:
@@ -42,18 +45,8 @@ class NodeTable:
         self.names: list[str] = [node.name for node in self.facts]
         self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
         shape = (len(self.facts), len(dimensions))
-        self.allocatable = np.zeros(shape, np.int64)
-        self.capacity = np.zeros(shape, np.int64)
-        seen: dict[int, np.ndarray] = {}
-        for row, node in enumerate(self.facts):
-            for column, resource in (
-                (self.allocatable, node.allocatable),
-                (self.capacity, node.capacity),
-            ):
-                vector = seen.get(id(resource))
-                if vector is None:
-                    vector = seen[id(resource)] = dimensions.vector(resource)
-                column[row] = vector
+        self.allocatable = _amounts((node.allocatable for node in self.facts), dimensions)
+        self.capacity = _amounts((node.capacity for node in self.facts), dimensions)
         self.idle = self.allocatable.copy()
         self.used = np.zeros(shape, np.int64)
         self.releasing = np.zeros(shape, np.int64)
@@ -66,7 +59,15 @@ class NodeTable:
         """Per row: the tasks on the node, by uid."""
         self._journal: list[int] = []
         self._journal_base = 0
+        self.tells_changes = True
+        """Whether the journal may be read; without, everything may have changed."""
+        self._earlier: set[int] = set()
+        """Rows that changed before the journal begins."""
+        self._relabelled: list[int] = []
+        """Rows on which a status changed that counts the same."""
         self._fact_columns: dict[Hashable, np.ndarray] = {}
+        self.lasting = KeptColumns()
+        """Fact columns that are kept from cycle to cycle."""
         self._handles: dict[int, NodeHandle] = {}
         self._shares: dict[int, GpuShares] = {}
         self.sharing: set[int] = set()
@@ -105,12 +106,21 @@ class NodeTable:
         old = entry.status
         if _KIND[old] == _KIND[status]:
             entry.status = status
+            self._relabelled.append(row)
             return
         if entry.groups:
             self._share(row, entry, -1)
-        self._count(row, task.vector, old, -1)
         entry.status = status
-        self._count(row, task.vector, status, 1)
+        if _PROMISED in (_KIND[old], _KIND[status]):
+            self._count(row, task.vector, old, -1)
+            self._count(row, task.vector, status, 1)
+        else:
+            # It stays where it is: only what will be free changes.
+            amount = task.vector if _KIND[status] == _LEAVING else -task.vector
+            releasing, future = self.releasing[row], self.future_idle[row]
+            releasing += amount
+            future += amount
+            self.touch(row)
         if entry.groups:
             self._share(row, entry, 1)
 
@@ -166,19 +176,47 @@ class NodeTable:
         else:
             self.sharing.discard(row)
 
+    def gpu_books(self, row: int) -> GpuBooks:
+        """How the node counts the GPUs that are shared or might be: for :meth:`reset_gpu_books`."""
+        gpu = self.dimensions.position[GPU]
+        counts = (column[row, gpu].item() for column in self._gpu_columns())
+        idle, releasing, future_idle = counts
+        return idle, releasing, future_idle, frozenset(self.shares(row).marked)
+
+    def reset_gpu_books(self, row: int, books: GpuBooks) -> None:
+        """Count the node's GPUs as before, after the tasks have been put as they were.
+
+        Whether a device counts as whole depends on the way by which it came to be shared, so
+        that adding a task and taking it away again may end in other counts.
+        """
+        gpu = self.dimensions.position[GPU]
+        *counts, marked = books
+        for column, count in zip(self._gpu_columns(), counts, strict=True):
+            column[row, gpu] = count
+        self.shares(row).marked = set(marked)
+        self.touch(row)
+
+    def _gpu_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.idle, self.releasing, self.future_idle
+
     def _count(self, row: int, vector: np.ndarray, status: TaskStatus, sign: int) -> None:
         kind = _KIND[status]
         amount = vector if sign > 0 else -vector
+        # By way of the rows: an array is not to write back what was changed in place.
         if kind == _PROMISED:
-            self.pipelined[row] += amount
-            self.future_idle[row] -= amount
+            pipelined, future = self.pipelined[row], self.future_idle[row]
+            pipelined += amount
+            future -= amount
         else:
-            self.idle[row] -= amount
-            self.used[row] += amount
+            idle, used = self.idle[row], self.used[row]
+            idle -= amount
+            used += amount
             if kind == _LEAVING:
-                self.releasing[row] += amount
+                releasing = self.releasing[row]
+                releasing += amount
             else:
-                self.future_idle[row] -= amount
+                future = self.future_idle[row]
+                future -= amount
         self.pod_count[row] += sign
         self.touch(row)
 
@@ -190,6 +228,7 @@ class NodeTable:
         journal.append(row)
         if len(journal) > _JOURNAL_LIMIT:
             self._journal_base += len(journal)
+            self._earlier.update(journal)
             self._journal = []
 
     @property
@@ -198,12 +237,50 @@ class NodeTable:
         return self._journal_base + len(self._journal)
 
     def changed_since(self, version: int) -> list[int] | None:
-        """The rows changed since a version, without repetition; None: too long ago to tell."""
+        """The rows changed since a version, without repetition; None: it cannot be told."""
         start = version - self._journal_base
-        if start < 0:
+        if start < 0 or not self.tells_changes:
             return None
         recent = self._journal[start:]
         return recent if len(recent) < 2 else sorted(set(recent))
+
+    # -- from cycle to cycle
+
+    def touched(self) -> set[int]:
+        """All rows on which anything has happened in the cycle, undone or not."""
+        return self._earlier.union(self._journal, self._relabelled)
+
+    def describe(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
+        """Take up new facts about the nodes of some rows; what these hold is not counted."""
+        for row, node in zip(rows, nodes, strict=True):
+            self.facts[row] = node
+            self._handles.pop(row, None)
+        self.allocatable[rows] = _amounts((node.allocatable for node in nodes), self.dimensions)
+        self.capacity[rows] = _amounts((node.capacity for node in nodes), self.dimensions)
+        self.max_pods[rows] = [node.max_pods for node in nodes]
+
+    def refill(self, row: int, tasks: Iterable[Task]) -> None:
+        """Let a node hold these tasks and nothing else, counted by the statuses that they have."""
+        for column in (self.idle, self.future_idle):
+            column[row] = self.allocatable[row]
+        for column in (self.used, self.releasing, self.pipelined, self.pod_count):
+            column[row] = 0
+        self.forget_shares(row)
+        self.held[row] = {}
+        for task in tasks:
+            self.add(row, task, task.status)
+
+    def forget_shares(self, row: int) -> None:
+        """No GPU of a node is shared any more."""
+        self._shares.pop(row, None)
+        self.sharing.discard(row)
+
+    def next_cycle(self, changed: Collection[int]) -> None:
+        """Begin a new cycle: the facts about the nodes of these rows have changed."""
+        self._journal, self._journal_base = [], 0
+        self._earlier, self._relabelled = set(), []
+        self._fact_columns = {}
+        self.lasting.next_cycle(changed)
 
     # -- views
 
@@ -221,14 +298,41 @@ class NodeTable:
         return None if row is None else self.handle(row)
 
     def fact_column(
-        self, key: Hashable, fact: Callable[[Node], Any], dtype: Any = bool
+        self,
+        key: Hashable,
+        fact: Callable[[Node], Any],
+        dtype: Any = bool,
+        *,
+        lasting: bool = False,
     ) -> np.ndarray:
-        """One value per node that depends on its facts only, computed once per session."""
+        """One value per node that depends on its facts only, computed once per session.
+
+        A ``lasting`` one is kept for later sessions, in which only nodes that changed are asked
+        about again: its key must then mean the same in every session.
+        """
+        if lasting:
+            return self.lasting.ask(key, self.facts, fact, dtype)
         column = self._fact_columns.get(key)
         if column is None:
             column = np.array([fact(node) for node in self.facts], dtype)
             self._fact_columns[key] = column
         return column
+
+
+def _amounts(resources: Iterable[Resource], dimensions: Dimensions) -> np.ndarray:
+    """One row of amounts for each resource; nodes of a kind are many, so each is read once."""
+    kinds: dict[Hashable, int] = {}
+    vectors: list[np.ndarray] = []
+    numbers: list[int] = []
+    for resource in resources:
+        key = (resource.cpu, resource.memory, *resource.scalars.items())
+        number = kinds.get(key)
+        if number is None:
+            number = kinds[key] = len(vectors)
+            vectors.append(dimensions.vector(resource))
+        numbers.append(number)
+    rows: np.ndarray = np.array(vectors, np.int64).reshape(-1, len(dimensions))[numbers]
+    return rows
 
 
 def _aside(task: Task, number: int) -> str:

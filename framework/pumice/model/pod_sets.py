@@ -18,7 +18,7 @@ class SubGroupSet:
 
     name: str = ""
     topology_constraint: Raw | None = None
-    parent: SubGroupSet | None = None
+    parent: SubGroupSet | None = field(default=None, repr=False)
     sets: list[SubGroupSet] = field(default_factory=list)
     pod_sets: list[SubJob] = field(default_factory=list)
 
@@ -43,10 +43,7 @@ def describe_kai_job(job: Job, now: float) -> str:
     order = group.extra.get("creation_order")
     if order is not None:
         job.created = float(order)
-    seconds = group.extra.get("last_start_seconds_ago")
-    job.last_start = now - seconds if seconds is not None else group.last_start
-    stale = group.extra.get("stale_seconds")
-    job.stale_since = now - stale if stale is not None else group.stale_since
+    tell_times(job, now)
     problem = _grow_tree(job, group)
     for name, minimum in (group.extra.get("min_available") or {}).items():
         if name in job.sub_jobs:
@@ -55,6 +52,21 @@ def describe_kai_job(job: Job, now: float) -> str:
     if len(job.sub_jobs) > 1:
         job.min_sub_jobs = {job.uid: len(job.sub_jobs)}
     return problem
+
+
+def tell_times(job: Job, now: float) -> None:
+    """Set since when the job runs and is stale; a scenario may tell it from the cycle's time."""
+    group = job.group
+    seconds = group.extra.get("last_start_seconds_ago")
+    job.last_start = now - seconds if seconds is not None else group.last_start
+    stale = group.extra.get("stale_seconds")
+    job.stale_since = now - stale if stale is not None else group.stale_since
+
+
+def depends_on_time(group: PodGroup) -> bool:
+    """Whether what a job is told of the past moves on with the time of the cycle."""
+    told = group.extra
+    return bool(told) and ("last_start_seconds_ago" in told or "stale_seconds" in told)
 
 
 def _grow_tree(job: Job, group: PodGroup) -> str:

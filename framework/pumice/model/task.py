@@ -70,6 +70,7 @@ class Task:
         "constraints",
         "created",
         "eviction_occurred",
+        "found",
         "gated",
         "gpu",
         "gpu_groups",
@@ -134,6 +135,8 @@ class Task:
         """Whether its status is that of an operation which has not been committed."""
         self.state: dict[str, Any] = {}
         """Per-plugin notes for this cycle, by plugin name (what pre_predicate prepared)."""
+        self.found: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
 
     @property
     def labels(self) -> Mapping[str, str]:

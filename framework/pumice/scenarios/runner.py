@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError, ScenarioError
-from pumice.model.cluster import task_status
+from pumice.model.describe import task_status
 from pumice.model.facts import Inventory
 from pumice.scenarios import cluster
 from pumice.scenarios.files import read_file
@@ -34,9 +34,13 @@ class _Names(msgspec.Struct):
 class Runner:
     """Runs scenarios with what one catalog has; policies that recur are loaded once."""
 
-    def __init__(self, catalog: Catalog | None = None, *, check: bool = False) -> None:
+    def __init__(
+        self, catalog: Catalog | None = None, *, check: bool = False, plain: Sequence[str] = ()
+    ) -> None:
+        """``plain`` names shortcuts to do without (see :mod:`pumice.shortcuts`)."""
         self._catalog = catalog or Catalog()
         self._check = check
+        self._plain = plain
         self._policies: dict[bytes, Policy | MissingParts] = {}
 
     def run_file(self, file: Path, word: str = "") -> Iterator[Result]:
@@ -110,7 +114,8 @@ class Runner:
         found = self._policies.get(key)
         if found is None:
             try:
-                found = fatal(self._load(config, scenario.dialect, file, params))
+                policy = self._load(config, scenario.dialect, file, params)
+                found = fatal(policy).without(self._plain)
             except MissingParts as missing:
                 found = missing
             self._policies[key] = found

@@ -1,19 +1,22 @@
-"""Remembered answers: what the row-bound questions said for one class of tasks."""
+"""Remembered answers: what the questions about nodes said for one class of tasks."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from math import isnan
 
 import numpy as np
 
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
+from pumice.plugin import Scope
 from pumice.session.voices import Filter, Scorer
 from pumice.verdicts import REASONS, NodeVerdicts
 
 _FEW = 12
 """Up to so many changed rows are brought up to date one by one: cheaper than vectors."""
 _OUT = -np.inf
+_UNASKED = object()
 
 
 class ClassAnswers:
@@ -21,8 +24,13 @@ class ClassAnswers:
 
     ``short`` is 1 + the first dimension in which the node's future idle room does not do, or 0;
     ``idle_fits`` tells whether idle room does; ``codes`` and ``reasons`` are the combined verdict
-    of the remembered filters, ``scores`` the sum of the remembered scorers; ``ranked`` has the
-    score where a task can be placed right now, else minus infinity.
+    of the remembered filters.
+
+    ``scores`` is the sum of the remembered scorers that look at the row alone, ``totals`` also of
+    those that look at the span of all nodes. The rest is minus infinity where a task cannot be
+    placed: ``ranked`` is ``scores`` where it can right now, ``open`` and ``later`` are ``scores``
+    and ``totals`` where it can once promises are kept. ``totals`` and ``later`` are renewed by
+    :meth:`renew_totals` only: who asks about some nodes compares those among themselves.
     """
 
     __slots__ = (
@@ -30,23 +38,40 @@ class ClassAnswers:
         "codes",
         "filters",
         "idle_fits",
+        "later",
         "nodes",
+        "open",
         "ranked",
         "reasons",
         "request",
+        "scalar",
         "scorers",
         "scores",
         "short",
         "snapshot",
+        "spanned",
+        "spanning",
+        "spans",
+        "totals",
         "version",
     )
 
     def __init__(
-        self, task: Task, nodes: NodeTable, filters: list[Filter], scorers: list[Scorer]
+        self,
+        task: Task,
+        nodes: NodeTable,
+        filters: Sequence[tuple[Filter, Scope]],
+        scorers: Sequence[tuple[Scorer, Scope]],
+        *,
+        scalar: bool = True,
     ) -> None:
+        """``scalar``: a few changed rows are brought up to date one by one."""
         self.nodes = nodes
-        self.filters = filters
-        self.scorers = scorers
+        self.scalar = scalar
+        self.filters = _fixed_filters(task, nodes, filters)
+        self.scorers = _fixed_scorers(task, nodes, scorers)
+        self.spanning = [voice for voice, scope in scorers if scope == "span"]
+        self.spans: list[Hashable] = [_UNASKED] * len(self.spanning)
         vector: list[int] = task.vector.tolist()
         always = task.compared
         self.asked = [i for i, amount in enumerate(vector) if amount > 0 or i in always]
@@ -58,18 +83,24 @@ class ClassAnswers:
         self.reasons = np.zeros(count, np.int32)
         self.scores = np.zeros(count, np.float64)
         self.ranked = np.full(count, _OUT)
+        self.open = np.full(count, _OUT)
+        self.totals, self.later = self.scores, self.open
+        if self.spanning:
+            self.totals, self.later = np.zeros(count, np.float64), np.full(count, _OUT)
         self.snapshot: tuple[int, NodeVerdicts] | None = None
         self.version = -1
+        self.spanned = -1
+        """The version of ``totals`` and ``later``."""
         self.renew(task)
 
     def renew(self, task: Task) -> None:
-        """Bring everything up to date with the node table."""
+        """Bring everything but the totals up to date with the node table."""
         nodes = self.nodes
         version = nodes.version
         if self.version == version:
             return
         rows = None if self.version < 0 else nodes.changed_since(self.version)
-        if rows is not None and len(rows) <= _FEW:
+        if rows is not None and len(rows) <= _FEW and self.scalar:
             for row in rows:
                 self._renew_row(task, row)
         elif rows is not None and len(rows) < len(nodes) // 2:
@@ -77,6 +108,35 @@ class ClassAnswers:
         else:
             self._renew_rows(task, None)
         self.version = version
+
+    def renew_totals(self, task: Task) -> None:
+        """Bring ``totals`` and ``later`` up to date with the rest."""
+        if not self.spanning or self.spanned == self.version:
+            return
+        rows = None if self.spanned < 0 else self.nodes.changed_since(self.spanned)
+        self.spanned = self.version
+        spans_hold = self._spans_hold(task)
+        if spans_hold and rows is not None and len(rows) <= _FEW and self.scalar:
+            for row in rows:
+                score = self.scores.item(row)
+                for scorer in self.spanning:
+                    score += scorer.one(task, self.nodes, row)
+                self.totals[row] = score
+                self.later[row] = _OUT if self.open.item(row) == _OUT or isnan(score) else score
+            return
+        total = self.scores.copy()
+        for scorer in self.spanning:
+            scores = scorer.many(task, self.nodes, None)
+            if scores is not None:
+                total += scores
+        self.totals[:] = total
+        self.later[:] = np.where((self.open == _OUT) | np.isnan(total), _OUT, total)
+
+    def _spans_hold(self, task: Task) -> bool:
+        """Whether all nodes compare with what they compared with before."""
+        before = self.spans
+        self.spans = [voice.span(task) for voice in self.spanning]
+        return self.spans == before
 
     def _renew_row(self, task: Task, row: int) -> None:
         nodes = self.nodes
@@ -95,18 +155,26 @@ class ClassAnswers:
         self.idle_fits[row] = idle_fits
         code = reason = 0
         for voice in self.filters:
-            error = voice.one(task, nodes, row)
-            if error is not None and error.code:
-                code, reason = error.code, REASONS.id(error)
+            if isinstance(voice, Filter):
+                error = voice.one(task, nodes, row)
+                if error is not None and error.code:
+                    code, reason = error.code, REASONS.id(error)
+                    break
+            elif voice.codes[row]:
+                code, reason = voice.codes[row], voice.reasons[row]
                 break
         self.codes[row] = code
         self.reasons[row] = reason
         score = 0.0
         for scorer in self.scorers:
-            score += scorer.one(task, nodes, row)
+            if isinstance(scorer, Scorer):
+                score += scorer.one(task, nodes, row)
+            else:
+                score += scorer.item(row)
         self.scores[row] = score
-        free = idle_fits and not (code or short or isnan(score))
-        self.ranked[row] = score if free else _OUT
+        passes = not (code or short or isnan(score))
+        self.open[row] = score if passes else _OUT
+        self.ranked[row] = score if passes and idle_fits else _OUT
 
     def _renew_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes
@@ -120,19 +188,26 @@ class ClassAnswers:
         self.idle_fits[where] = (request <= nodes.idle[where][:, self.asked]).all(axis=1)
         combined = NodeVerdicts.accept(count)
         for voice in self.filters:
-            verdicts = voice.many(task, nodes, rows)
-            if verdicts is not None:
-                merge(combined, verdicts)
+            if isinstance(voice, Filter):
+                verdicts = voice.many(task, nodes, rows)
+                if verdicts is not None:
+                    merge(combined, verdicts)
+            else:
+                merge(combined, NodeVerdicts(voice.codes[where], voice.reasons[where]))
         self.codes[where] = combined.codes
         self.reasons[where] = combined.reasons
         total = np.zeros(count)
         for scorer in self.scorers:
-            scores = scorer.many(task, nodes, rows)
-            if scores is not None:
-                total += scores
+            if isinstance(scorer, Scorer):
+                scores = scorer.many(task, nodes, rows)
+                if scores is not None:
+                    total += scores
+            else:
+                total += scorer[where]
         self.scores[where] = total
-        free = self.idle_fits[where] & (self.codes[where] == 0) & (self.short[where] == 0)
-        self.ranked[where] = np.where(free & ~np.isnan(total), total, _OUT)
+        passes = (combined.codes == 0) & (self.short[where] == 0) & ~np.isnan(total)
+        self.open[where] = np.where(passes, total, _OUT)
+        self.ranked[where] = np.where(passes & self.idle_fits[where], total, _OUT)
 
 
 def merge(into: NodeVerdicts, verdicts: NodeVerdicts) -> None:
@@ -141,3 +216,33 @@ def merge(into: NodeVerdicts, verdicts: NodeVerdicts) -> None:
     if fresh.any():
         into.codes[fresh] = verdicts.codes[fresh]
         into.reasons[fresh] = verdicts.reasons[fresh]
+
+
+def _fixed_filters(
+    task: Task, nodes: NodeTable, filters: Sequence[tuple[Filter, Scope]]
+) -> list[Filter | NodeVerdicts]:
+    """The filters in order; a static one is asked now and never again."""
+    found: list[Filter | NodeVerdicts] = []
+    for voice, scope in filters:
+        if scope != "static":
+            found.append(voice)
+            continue
+        verdicts = voice.many(task, nodes, None)
+        if verdicts is not None and verdicts.codes.any():
+            found.append(verdicts)
+    return found
+
+
+def _fixed_scorers(
+    task: Task, nodes: NodeTable, scorers: Sequence[tuple[Scorer, Scope]]
+) -> list[Scorer | np.ndarray]:
+    """The scorers that look at the row alone; a static one is asked now and never again."""
+    found: list[Scorer | np.ndarray] = []
+    for voice, scope in scorers:
+        if scope == "row":
+            found.append(voice)
+        elif scope == "static":
+            scores = voice.many(task, nodes, None)
+            if scores is not None and scores.any():
+                found.append(scores)
+    return found

@@ -92,8 +92,9 @@ class KeyHeap(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return (item for _, item in self._entries)
 
-    def push(self, item: T) -> None:
-        heapq.heappush(self._entries, (self._key(item), item))
+    def push(self, item: T, key: Any = None) -> None:
+        """Add an element; its key is taken now, unless it is known already."""
+        heapq.heappush(self._entries, (self._key(item) if key is None else key, item))
 
     def pop(self) -> T:
         return heapq.heappop(self._entries)[1]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
@@ -22,10 +22,23 @@ JobHeap = LiveHeap[Job] | KeyHeap[Job]
 class Order:
     """Who goes first in this session. ``…_before(l, r)`` tells whether l goes before r."""
 
-    def __init__(self, ask: Dispatch, on_error: Callable[[PluginError], None]) -> None:
+    def __init__(
+        self,
+        ask: Dispatch,
+        on_error: Callable[[PluginError], None],
+        *,
+        journal: Sequence[Job] = (),
+        by_keys: bool = True,
+    ) -> None:
+        """``journal`` has every job that something happens to.
+
+        ``by_keys``: jobs and tasks are sorted by keys where every plugin that orders gives one.
+        """
         self._ask = ask
-        self._job_keys = _key_functions(ask, "job_order", on_error)
-        self._task_keys = _key_functions(ask, "task_order", on_error)
+        self._ranks = _Ranks(self.job_key, journal)
+        self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
+        self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
+        self._places_of: dict[str, _Places] = {}
 
     # -- queues
 
@@ -73,12 +86,19 @@ class Order:
         """A job's place in the order, where :attr:`has_job_keys`."""
         return (*[key(job) for key in self._job_keys or ()], job.created, job.uid)
 
-    def job_heap(self, jobs: Iterable[Job] = ()) -> JobHeap:
-        """Jobs of a queue, the first to serve on top."""
-        keys = self._job_keys
-        if keys is None:
+    def job_rank(self, job: Job) -> tuple[Any, ...]:
+        """The same of a job of the session, remembered until something happens to it."""
+        rank: tuple[Any, ...] = self._ranks.of(job)
+        return rank
+
+    def job_heap(self, jobs: Iterable[Job] = (), *, evicting: bool = False) -> JobHeap:
+        """Jobs of a queue, the first to serve on top.
+
+        ``evicting``: jobs may lose tasks while they wait inside, which changes their order.
+        """
+        if self._job_keys is None:
             return LiveHeap(self.job_before, jobs)
-        return KeyHeap(self.job_key, jobs)
+        return LiveHeap(self._ranks.before, jobs) if evicting else KeyHeap(self.job_key, jobs)
 
     # -- sub-jobs
 
@@ -93,6 +113,25 @@ class Order:
     def task_before(self, left: Task, right: Task) -> bool:
         answer = self._ask.task_order(left, right)
         return answer < 0 if answer else default_task_before(left, right)
+
+    @property
+    def has_task_keys(self) -> bool:
+        """Whether every plugin that orders tasks gives a key."""
+        return self._task_keys is not None
+
+    def task_key(self, task: Task) -> tuple[Any, ...]:
+        """A task's place in the KAI family's order, where :attr:`has_task_keys`."""
+        return self._places(task).plain
+
+    def _places(self, task: Task) -> _Places:
+        """A task's places, which stay the same during a cycle."""
+        found = self._places_of.get(task.uid)
+        if found is None:
+            opinions = [key(task) for key in self._task_keys or ()]
+            plain, index = (*opinions, task.created, task.uid), task_index(task.name)
+            indexed = None if index is None else (*opinions, index, task.created, task.uid)
+            found = self._places_of[task.uid] = _Places(plain, indexed)
+        return found
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of a job, the first to place first."""
@@ -110,16 +149,12 @@ class Order:
 
     def _task_key(self, tasks: Sequence[Task]) -> Callable[[Task], Any] | None:
         """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
-        keys = self._task_keys
-        if keys is None:
+        if self._task_keys is None:
             return None
-        indexed = [task_index(task.name) for task in tasks]
-        if None not in indexed:
-            index_of = dict(zip((task.uid for task in tasks), indexed, strict=True))
-            return lambda t: (*[k(t) for k in keys], index_of[t.uid], t.created, t.uid)
-        if all(index is None for index in indexed):
-            return lambda t: (*[k(t) for k in keys], t.created, t.uid)
-        return None
+        indexed = sum(self._places(task).indexed is not None for task in tasks)
+        if indexed == len(tasks):
+            return lambda task: self._places_of[task.uid].indexed
+        return None if indexed else lambda task: self._places_of[task.uid].plain
 
     # -- victims
 
@@ -147,6 +182,24 @@ class Order:
 
         return LiveHeap(before, victims)
 
+    def victims_in_turn(
+        self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
+    ) -> Iterator[Task]:
+        """Victims as :meth:`victim_heap` would give them, each evicted before the next is asked.
+
+        Where they are all of different jobs of one queue, an eviction changes nothing among
+        those that are left: they are in the order that they have now.
+        """
+        victims = list(victims)
+        if len(victims) > 1 and len({id(task.job) for task in victims}) == len(victims):
+            key = self._victim_key(victims)
+            if key is not None:
+                yield from sorted(victims, key=key, reverse=True)
+                return
+        heap = self.victim_heap(victims, preemptor, queues)
+        while heap:
+            yield heap.pop()
+
     def sorted_victims(
         self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
     ) -> list[Task]:
@@ -170,8 +223,42 @@ class Order:
             return task_key
         if self._job_keys is None:
             return None
-        of_job = {uid: [key(job) for key in self._job_keys] for uid, job in jobs.items()}
+        # Without the tie-break of jobs: victims of equal jobs go by the order of tasks.
+        of_job = {uid: self.job_rank(job)[:-2] for uid, job in jobs.items()}
         return lambda task: (of_job[task.job.uid], task_key(task))  # type: ignore[union-attr]
+
+
+class _Places(NamedTuple):
+    """A task's places in the two orders that know tasks by keys."""
+
+    plain: tuple[Any, ...]
+    indexed: tuple[Any, ...] | None
+    """With the number at the end of the name, where it has one."""
+
+
+class _Ranks:
+    """Places of jobs in the order, each worked out again once something happened to the job."""
+
+    __slots__ = ("_journal", "_key", "_known", "_seen")
+
+    def __init__(self, key: Callable[[Job], Any], journal: Sequence[Job]) -> None:
+        self._key = key
+        self._journal = journal
+        self._seen = 0
+        self._known: dict[str, Any] = {}
+
+    def before(self, left: Job, right: Job) -> bool:
+        return bool(self.of(left) < self.of(right))
+
+    def of(self, job: Job) -> Any:
+        if self._seen != len(self._journal):
+            for changed in self._journal[self._seen :]:
+                self._known.pop(changed.uid, None)
+            self._seen = len(self._journal)
+        rank = self._known.get(job.uid)
+        if rank is None:
+            rank = self._known[job.uid] = self._key(job)
+        return rank
 
 
 def task_index(name: str) -> int | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pumice.combine import SKIP, fail
-from pumice.errors import InvariantError
 from pumice.fit import FitErrors
 from pumice.model.task import Task
-from pumice.plugin import Plugin
-from pumice.session.answers import ClassAnswers, merge
-from pumice.session.voices import Filter, Scorer, gather_filters, gather_scorers
+from pumice.session.answers import merge
+from pumice.session.classes import TaskClass, TaskClasses
+from pumice.session.voices import gather_filters, gather_scorers
 from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 
 if TYPE_CHECKING:
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
 
 _SKIPPED = "pumice.skipped"
 _NOBODY: tuple[str, ...] = ()
+PATIENCE = 4
+"""So many nodes are asked one by one before the rest is asked at once."""
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
 
@@ -38,23 +38,16 @@ class NodeQuestions:
     def __init__(self, session: Session, *, verify: bool = False) -> None:
         self._session = session
         self._nodes = session.nodes
-        self._filters = gather_filters(session.ask, session.ledger)
-        self._scorers = gather_scorers(session.ask, session.ledger)
-        self._pre = [impl for tier in session.ask.voters["pre_predicate"] for impl, _ in tier]
+        filters = gather_filters(session.ask, session.ledger)
+        scorers = gather_scorers(session.ask, session.ledger)
+        preparing = [seat for tier in session.ask.voters["pre_predicate"] for seat in tier]
+        self._pre = [impl for impl, _ in preparing]
         self._plain_choice = not any(
             session.ask.has(point) for point in ("best_node", "node_map", "node_reduce")
         )
-        self._verify = verify
-        self._classes: dict[Hashable, int] = {}
-        self._memo: dict[tuple[int, tuple[str, ...]], _Class] = {}
-        reads = {name for voice in (*self._filters, *self._scorers) for name in voice.plugin.reads}
-        self._reads = tuple(sorted(reads))
-        by_plugin = {voice.plugin: voice for voice in (*self._filters, *self._scorers)}
-        self._keyed = [
-            voice
-            for plugin, voice in by_plugin.items()
-            if type(plugin).class_key is not Plugin.class_key
-        ]
+        self._classes = TaskClasses(session, preparing, filters, scorers, verify=verify)
+        self._patience = PATIENCE if session.uses("patience") and session.uses("answers") else 0
+        self._shares_reasons = session.uses("reasons")
         self._insufficient = [
             REASONS.id(FitError.of(f"Insufficient {name}"))
             for name in session.nodes.dimensions.names
@@ -81,59 +74,10 @@ class NodeQuestions:
 
     def class_id(self, task: Task) -> int:
         """The number of the class of tasks that ask the same."""
-        if task.class_id < 0:
-            key = (
-                task.vector.tobytes(),
-                task.compared,
-                task.constraints,
-                *[_hashable(getattr(task, name)) for name in self._reads],
-                *[voice.class_key(task) for voice in self._keyed],
-            )
-            task.class_id = self._classes.setdefault(key, len(self._classes))
-        return task.class_id
+        return self._classes.number(task) if task.class_id < 0 else task.class_id
 
-    def _class(self, task: Task) -> _Class:
-        key = (self.class_id(task), task.state.get(_SKIPPED, _NOBODY))
-        found = self._memo.get(key)
-        if found is None:
-            found = self._memo[key] = self._new_class(task, key[1])
-        else:
-            found.answers.renew(task)
-        if self._verify:
-            self._compare(task, found, key[1])
-        return found
-
-    def _new_class(self, task: Task, skipped: tuple[str, ...]) -> _Class:
-        filters = [voice for voice in self._filters if voice.name not in skipped]
-        bound = [voice.reach(task) != "cluster" for voice in filters]
-        scorer_bound = [voice.reach(task) != "cluster" for voice in self._scorers]
-        # Filters are combined in policy order, so that only those before the first one that
-        # must be asked every time can be remembered together.
-        first_live = bound.index(False) if False in bound else len(bound)
-        return _Class(
-            ClassAnswers(
-                task,
-                self._nodes,
-                filters[:first_live],
-                [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if keep],
-            ),
-            filters[first_live:],
-            [v for v, keep in zip(self._scorers, scorer_bound, strict=True) if not keep],
-        )
-
-    def _compare(self, task: Task, found: _Class, skipped: tuple[str, ...]) -> None:
-        fresh = self._new_class(task, skipped).answers
-        kept = found.answers
-        for name in ("short", "idle_fits", "codes", "reasons", "scores", "ranked"):
-            old, new = getattr(kept, name), getattr(fresh, name)
-            if not np.array_equal(old, new, equal_nan=True):
-                row = int(np.flatnonzero(old != new)[0])
-                raise InvariantError(
-                    f"remembered {name} of task {task.key} on node {self._nodes.names[row]} is "
-                    f"{old[row]}, asked again it is {new[row]}",
-                    hint="a plugin's scope reaches further than it declares, or its scalar and "
-                    "vector forms disagree",
-                )
+    def _class(self, task: Task) -> TaskClass:
+        return self._classes.of(task, task.state.get(_SKIPPED, _NOBODY))
 
     # -- asking
 
@@ -154,6 +98,10 @@ class NodeQuestions:
         found = self._class(task)
         if found.answers.codes[row]:
             return REASONS[int(found.answers.reasons[row])]
+        return self._objection(task, found, row)
+
+    def _objection(self, task: Task, found: TaskClass, row: int) -> FitError | None:
+        """What those say of one node who must be asked every time."""
         for voice in found.live_filters:
             error = voice.one(task, self._nodes, row)
             if error is not None and error.code:
@@ -179,14 +127,41 @@ class NodeQuestions:
     def scores(self, task: Task, rows: Rows = None) -> np.ndarray:
         """The total score of each of these nodes; normalised scores see exactly these nodes."""
         found = self._class(task)
-        scores_now = found.answers.scores
-        total: np.ndarray = scores_now.copy() if rows is None else scores_now[rows]
-        for voice in found.live_scorers:
+        answers = found.answers
+        if rows is None:
+            answers.renew_totals(task)
+        total = answers.totals.copy() if rows is None else answers.scores[rows]
+        return self._add_asked(task, found, rows, total)
+
+    def _add_asked(self, task: Task, found: TaskClass, rows: Rows, total: np.ndarray) -> np.ndarray:
+        """Add what is not remembered of these nodes."""
+        voices = found.live_scorers
+        if rows is not None and found.answers.spanning:
+            voices = [*found.answers.spanning, *voices]
+        for voice in voices:
             scores = voice.many(task, self._nodes, rows)
             if scores is not None:
                 total += scores
         if not self._plain_choice:
             total += self._reduced(task, rows)
+        return total
+
+    def hopeful(self, task: Task, rows: Rows = None) -> np.ndarray:
+        """The total score where there is room, now or promised, else minus infinity.
+
+        The filters that must be asked every time have not been asked. Do not write to it.
+        """
+        found = self._class(task)
+        answers = found.answers
+        if rows is None:
+            answers.renew_totals(task)
+        if rows is None and self._plain_choice and not found.live_scorers:
+            return answers.later
+        able = answers.later.copy() if rows is None else answers.open[rows]
+        total = self._add_asked(task, found, rows, able)
+        out = np.isnan(total)
+        if out.any():
+            total[out] = -np.inf
         return total
 
     def _reduced(self, task: Task, rows: Rows) -> np.ndarray:
@@ -236,13 +211,11 @@ class NodeQuestions:
         """
         found = self._class(task)
         answers = found.answers
-        if found.simple and self._plain_choice and exclude is None:
+        if found.by_rank and self._plain_choice and exclude is None and self._patience:
             ranked = answers.ranked if rows is None else answers.ranked[rows]
-            if not len(ranked):
-                return None
-            position = int(ranked.argmax())
-            if ranked[position] != -np.inf:
-                return Choice(position if rows is None else int(rows[position]), True)
+            row = self._first_that_passes(task, found, rows, ranked)
+            if row is not None:
+                return Choice(row, True)
         able = self.able(task, rows)
         if exclude is not None:
             able &= ~exclude
@@ -251,6 +224,25 @@ class NodeQuestions:
         for group, has_room in ((candidates[idle], True), (candidates[~idle], False)):
             if len(group):
                 return Choice(self.pick(task, group), has_room)
+        return None
+
+    def _first_that_passes(
+        self, task: Task, found: TaskClass, rows: Rows, ranked: np.ndarray
+    ) -> int | None:
+        """The best by rank of which no filter complains; None: not found within patience.
+
+        Mostly the best one passes, so the others are not asked.
+        """
+        for attempt in range(self._patience if len(ranked) else 0):
+            position = int(ranked.argmax())
+            if ranked[position] == -np.inf:
+                return None
+            row = position if rows is None else int(rows[position])
+            if self._objection(task, found, row) is None:
+                return row
+            if not attempt:
+                ranked = ranked.copy()
+            ranked[position] = -np.inf
         return None
 
     def pick(self, task: Task, rows: np.ndarray) -> int:
@@ -273,7 +265,7 @@ class NodeQuestions:
         """Why none of these nodes can take the task: room first, then the filters."""
         found = self._class(task)
         answers = found.answers
-        shared = rows is None and found.remembered_filters
+        shared = rows is None and not found.live_filters and self._shares_reasons
         if shared and answers.snapshot is not None and answers.snapshot[0] == answers.version:
             return FitErrors(answers.snapshot[1], None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)
@@ -284,26 +276,3 @@ class NodeQuestions:
         if shared:
             answers.snapshot = (answers.version, verdicts)
         return FitErrors(verdicts, rows, hyper_node=hyper_node)
-
-
-class _Class(NamedTuple):
-    """What is known of one class of tasks, and who must be asked every time."""
-
-    answers: ClassAnswers
-    live_filters: list[Filter]
-    live_scorers: list[Scorer]
-
-    @property
-    def simple(self) -> bool:
-        return not self.live_filters and not self.live_scorers
-
-    @property
-    def remembered_filters(self) -> bool:
-        return not self.live_filters
-
-
-def _hashable(value: Any) -> Hashable:
-    if isinstance(value, Mapping):
-        return tuple(sorted(value.items()))
-    uid: Hashable = getattr(value, "uid", value)
-    return uid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
@@ -34,15 +34,17 @@ class _Branch:
         self.popped: list[Job] = []
         self.dirty = False
 
-    def __len__(self) -> int:
-        return len(self.children or ()) + len(self.jobs or ())
+    def __bool__(self) -> bool:
+        below = self.jobs if self.children is None else self.children
+        return below is not None and len(below) > 0
 
 
 class QueueTree:
     """Takes jobs from a tree of queues, re-sorting only what reaches the top.
 
     With ``victims`` everything is reversed: the worst job of the queue that is best off.
-    ``depth`` limits how many jobs of a leaf queue are considered.
+    ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
+    while they wait inside.
     """
 
     def __init__(
@@ -52,10 +54,13 @@ class QueueTree:
         *,
         victims: bool = False,
         depth: int | None = None,
+        evicting: bool = False,
     ) -> None:
         self._session = session
         self._victims = victims
+        self._evicting = evicting
         self._depth = depth
+        self._before = session.order.fair_queue_before
         self._branches: dict[str, _Branch] = {}
         self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
         for job in jobs:
@@ -86,8 +91,11 @@ class QueueTree:
     def __bool__(self) -> bool:
         return bool(self._root)
 
-    def push(self, job: Job) -> None:
-        """Add a job; one of an unknown queue or of a queue with children is left out."""
+    def push(self, job: Job, rank: Any = None) -> None:
+        """Add a job; one of an unknown queue or of a queue with children is left out.
+
+        ``rank`` is its key in the order of jobs, where it is known already.
+        """
         if not takes_jobs(self._session, job.queue):
             return
         queue = self._session.queues[job.queue]
@@ -97,13 +105,12 @@ class QueueTree:
             leaf = self._branches[queue.name] = _Branch(queue)
             leaf.jobs = self._new_leaf()
         assert leaf.jobs is not None
-        leaf.jobs.push(job)
-        if (
-            self._depth is not None
-            and isinstance(leaf.jobs, LiveHeap)
-            and len(leaf.jobs) > self._depth
-        ):
-            leaf.jobs.drop_last()
+        if isinstance(leaf.jobs, LiveHeap):
+            leaf.jobs.push(job)
+            if self._depth is not None and len(leaf.jobs) > self._depth:
+                leaf.jobs.drop_last()
+        else:
+            leaf.jobs.push(job, rank)
         if fresh:
             self._link(leaf)
         self._mark(leaf)
@@ -112,7 +119,7 @@ class QueueTree:
         """Jobs of a queue; by keys where the order has them and nothing depends on the slots."""
         order = self._session.order
         if order.has_job_keys and not self._victims and self._depth is None:
-            return KeyHeap(order.job_key)
+            return order.job_heap(evicting=self._evicting)
         return LiveHeap(self._job_before)
 
     def pop(self) -> Job:
@@ -133,7 +140,7 @@ class QueueTree:
         job = leaf.jobs.pop()
         if self._victims:
             leaf.popped.append(job)
-        while path and not len(path[-1]):
+        while path and not path[-1]:
             empty = path.pop()
             above = path[-1].children if path else self._root
             assert above is not None
@@ -169,23 +176,22 @@ class QueueTree:
         return not before if self._victims else before
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:
-        if not len(left):
+        if not left:
             return not self._victims
-        if not len(right):
+        if not right:
             return self._victims
-        l_leaf, r_leaf = self._best_leaf(left), self._best_leaf(right)
-        before = self._session.order.fair_queue_before(
-            left.queue,
-            right.queue,
-            None if self._victims else _top_job(l_leaf),
-            None if self._victims else _top_job(r_leaf),
-            self._victims_of(l_leaf),
-            self._victims_of(r_leaf),
-        )
-        return not before if self._victims else before
+        l_leaf = left if left.children is None else self._best_leaf(left)
+        r_leaf = right if right.children is None else self._best_leaf(right)
+        before = self._before
+        if self._victims:
+            l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
+            return not before(left.queue, right.queue, None, None, l_lost, r_lost)
+        l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
+        return before(left.queue, right.queue, l_job, r_job, (), ())
 
-    def _victims_of(self, leaf: _Branch) -> list[Job]:
-        return [*leaf.popped, _top_job(leaf)] if self._victims else []
+    @staticmethod
+    def _victims_of(leaf: _Branch) -> list[Job]:
+        return [*leaf.popped, _top_job(leaf)]
 
     @staticmethod
     def _best_leaf(branch: _Branch) -> _Branch:

@@ -27,7 +27,7 @@ class RankedJobs:
         self._by_queue: dict[str, list[Entry]] = {}
         self._rank_of: dict[str, Any] = {}
         self._seen = len(session.cluster.job_journal)
-        key = session.order.job_key
+        key = session.order.job_rank
         for job in session.jobs.values():
             if member(job):
                 rank = self._rank_of[job.uid] = key(job)
@@ -46,7 +46,7 @@ class RankedJobs:
 
     def _renew(self, job: Job) -> None:
         old = self._rank_of.get(job.uid)
-        new = self._session.order.job_key(job) if self._member(job) else None
+        new = self._session.order.job_rank(job) if self._member(job) else None
         if old == new:
             return
         entries = self._by_queue.setdefault(job.queue, [])
@@ -119,8 +119,8 @@ class RankedLeaf:
         assert best is not None
         return best[0][1]
 
-    def push(self, job: Job) -> None:
-        self._added.append((self._key(job), job))
+    def push(self, job: Job, rank: Any = None) -> None:
+        self._added.append((self._key(job) if rank is None else rank, job))
 
     def pop(self) -> Job:
         best = self._best()

@@ -54,7 +54,9 @@ def _with_devices(
 
 def _valid_portion(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray:
     """Mask: the rows whose GPUs have as much memory as asked, or go into it evenly."""
-    sizes = nodes.fact_column("gpu memory", lambda node: gpu_memory(node)[0], np.int64)[rows]
+    sizes = nodes.fact_column(
+        "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
+    )[rows]
     percent = -(-100 * task.gpu.memory // np.maximum(sizes, 1))
     valid: np.ndarray = (percent <= 100) | (percent % 100 == 0)
     return valid

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +75,15 @@ class Session:
         ]
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
-        self.order = Order(self.ask, on_error=self.report)
+        self.order = Order(
+            self.ask,
+            on_error=self.report,
+            journal=cluster.job_journal,
+            by_keys=self.uses("keys"),
+        )
+        self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
+        cluster.found.close()
         # After opening, so that a plugin's scope may depend on what it found.
         self.questions = NodeQuestions(self, verify=verify)
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
@@ -90,6 +96,10 @@ class Session:
     def runs(self, action: str) -> bool:
         """Whether the policy lists an action."""
         return any(entry.name == action for entry in self.policy.actions)
+
+    def uses(self, shortcut: str) -> bool:
+        """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
+        return self.policy.scheduler.uses(shortcut)
 
     # -- jobs and sub-jobs
 
@@ -112,22 +122,13 @@ class Session:
     def statement(self) -> Statement:
         return Statement(self)
 
-    @contextmanager
-    def turn(self, job: Job | None = None) -> Iterator[None]:
+    def turn(self, job: Job | None = None) -> Turn:
         """Decide about one job: a plugin that raises costs the job this turn and nothing else.
 
         What the job's open statements did is taken back, and the job's reason names the plugin.
         A decision that is about no job in particular is a turn, too.
         """
-        mark = len(self._open_statements)
-        try:
-            yield
-        except PluginError as error:
-            for statement in reversed(self._open_statements[mark:]):
-                statement.discard()
-            self.report(error)
-            if job is not None:
-                job.plugin_errors.append(str(error))
+        return Turn(self, job)
 
     def report(self, error: PluginError) -> None:
         """Count a plugin's error that is not passed on; fatal where the policy says so."""
@@ -242,3 +243,33 @@ class Session:
         if errors is None:
             return None
         return np.flatnonzero(~errors.unresolvable(len(self.nodes)))
+
+
+class Turn:
+    """The block of :meth:`Session.turn`. A class, for it is entered for every job."""
+
+    __slots__ = ("_job", "_mark", "_session")
+
+    def __init__(self, session: Session, job: Job | None) -> None:
+        self._session = session
+        self._job = job
+        self._mark = len(session._open_statements)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, PluginError):
+            return False
+        session, job = self._session, self._job
+        for statement in reversed(session._open_statements[self._mark :]):
+            statement.discard()
+        session.report(error)
+        if job is not None:
+            job.plugin_errors.append(str(error))
+        return True

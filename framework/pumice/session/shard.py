@@ -34,8 +34,10 @@ class Shard:
             shards = cluster.inventory.others.get("NodeShard", {})
             status = shards.get(settings.shard, {}).get("status") or {}
             members = status.get("nodesInUse") or ()
-        inside = set(members)
-        return cls(mode, np.array([name in inside for name in cluster.nodes.names], bool))
+        inside, names = set(members), cluster.nodes.names
+        if not inside:
+            return cls(mode, np.zeros(len(names), bool))
+        return cls(mode, np.array([name in inside for name in names], bool))
 
     def split(self, rows: np.ndarray | None) -> list[np.ndarray | None]:
         """The rows in the groups in which they are to be tried."""

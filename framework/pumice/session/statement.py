@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pumice.errors import PluginError, StatementError
+from pumice.model.nodes import GpuBooks
 from pumice.model.task import Task, TaskStatus, Transaction
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Operation:
         "aside",
         "claimant",
         "eviction_occurred",
+        "gpu_books",
         "groups",
         "kind",
         "previous_groups",
@@ -61,6 +63,8 @@ class Operation:
         """For an eviction: the job that it makes room for."""
         self.target: Operation | None = None
         """For an un-eviction: the eviction that it cancels."""
+        self.gpu_books: GpuBooks | None = None
+        """How the node counted its GPUs before, where the task shares some."""
 
 
 class Statement:
@@ -75,12 +79,14 @@ class Statement:
     devices is put there anew, and what it was leaving stays counted for the rest of the cycle.
     """
 
-    __slots__ = ("_closed", "_exact", "_operations", "_session")
+    __slots__ = ("_cancels", "_closed", "_exact", "_operations", "_session")
 
     def __init__(self, session: Session, *, exact: bool = True) -> None:
         self._session = session
         self._exact = exact
         self._operations: list[Operation] = []
+        self._cancels = False
+        """Whether an eviction may have been taken back."""
         self._closed = False
         session._open_statements.append(self)
 
@@ -119,9 +125,11 @@ class Statement:
             raise StatementError(f"task {task.key} is {task.status.label}: it cannot be evicted")
         op = Operation(Kind.EVICT, task, row)
         op.reason, op.claimant = reason, claimant
+        self._note_books(op)
         objection = self._apply_evict(op)
         if isinstance(objection, PluginError):
             self._undo_evict(op)
+            self._reset_books(op)
             raise objection
         self._append(op)
 
@@ -134,6 +142,8 @@ class Statement:
                     raise StatementError(f"task {task.key} has been placed since its eviction")
                 op = Operation(Kind.UNEVICT, task, target.row)
                 op.target = target
+                self._cancels = True
+                self._note_books(op)
                 self._undo_evict(target)
                 self._append(op)
                 return
@@ -190,6 +200,7 @@ class Statement:
         objection = self._apply_place(op)
         if objection is not None:
             self._undo_place(op)
+            self._reset_books(op)
             if isinstance(objection, PluginError):
                 raise objection
             return str(objection)
@@ -202,6 +213,8 @@ class Statement:
 
     def _standing(self) -> list[Operation]:
         """The operations but for evictions that were taken back."""
+        if not self._cancels:
+            return self._operations.copy()
         cancelled = {id(op.target) for op in self._operations if op.target is not None}
         return [
             op for op in self._operations if op.kind is not Kind.UNEVICT and id(op) not in cancelled
@@ -221,6 +234,15 @@ class Statement:
                 reason=op.reason,
                 claimant=op.claimant.uid if op.claimant else None,
             )
+
+    def _note_books(self, op: Operation) -> None:
+        if op.groups or op.task.gpu_groups:
+            op.gpu_books = self._session.nodes.gpu_books(op.row)
+
+    def _reset_books(self, op: Operation) -> None:
+        """After the last operation was taken back: its node counts GPUs as before it."""
+        if self._exact and op.gpu_books is not None:
+            self._session.nodes.reset_gpu_books(op.row, op.gpu_books)
 
     def _apply_evict(self, op: Operation) -> object:
         session, task = self._session, op.task
@@ -254,6 +276,7 @@ class Statement:
         ):
             raise StatementError(f"task {task.key} is {task.status.label}, so it has its place")
         status = _S.ALLOCATED if op.kind is Kind.ALLOCATE else _S.PIPELINED
+        self._note_books(op)
         if op.aside:
             session.nodes.set_aside(op.row, task)
         task.gpu_groups = op.groups
@@ -284,6 +307,7 @@ class Statement:
             self._session.undone(self._apply_evict(op.target))
         else:
             self._undo_place(op)
+        self._reset_books(op)
         self._record("undo", op)
 
     # -- taking back and keeping
@@ -348,6 +372,7 @@ class Statement:
         self._require_open()
         other._require_open()
         self._operations.extend(other._operations)
+        self._cancels = self._cancels or other._cancels
         other._close("merge")
 
     def save(self) -> list[Operation]:

@@ -48,17 +48,17 @@ class _Voice:
         return impl
 
     def reach(self, task: Task) -> Scope:
-        """How far the plugin says that its answer for the task reaches."""
+        """How far the answer for the task reaches, as far as it can be made use of."""
         try:
-            return self.scope_of(task)
+            scope = self.scope_of(task)
         except Exception as exc:
             fail(self.point, self.impl, exc)
+        return "cluster" if scope == "span" and not self.spans else scope
 
-    def class_key(self, task: Task) -> Hashable:
-        try:
-            return self.plugin.class_key(task)
-        except Exception as exc:
-            fail("class_key", self.impl, exc)
+    @property
+    def spans(self) -> bool:
+        """Whether an answer that compares nodes can be remembered row by row."""
+        return False
 
 
 class Filter(_Voice):
@@ -141,6 +141,16 @@ class Scorer(_Voice):
                 best=_best(scores),
             )
         return scores
+
+    @property
+    def spans(self) -> bool:
+        return self.vector is not None and self.scalar is not None
+
+    def span(self, task: Task) -> Hashable:
+        try:
+            return self.plugin.span(task)
+        except Exception as exc:
+            fail("span", self.impl, exc)
 
     def one(self, task: Task, nodes: NodeTable, row: int) -> float:
         if self.scalar is None:

@@ -16,6 +16,7 @@ from pumice.model.task import Task
 from pumice.model.topology import ROOT
 from pumice.session.chunks import Chunks
 from pumice.session.hyper_sets import hyper_nodes_for, rows_within
+from pumice.session.questions import PATIENCE
 from pumice.session.room import has_room, ranked_devices
 from pumice.session.statement import Statement
 from pumice.verdicts import FitError
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _NO_SHARE = FitError.of("Insufficient room on shared GPUs")
-
-
-_PATIENCE = 4
-"""So many nodes are asked one by one before the rest is asked at once."""
 
 
 class WholeJobs:
@@ -39,7 +36,9 @@ class WholeJobs:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._chunks = Chunks(session.ask)
+        self._chunks = Chunks(session.ask, session.order)
+        self._prepares_order = session.ask.has("node_pre_order")
+        self._patience = PATIENCE if session.uses("patience") else 0
 
     @property
     def chunks(self) -> Chunks:
@@ -119,12 +118,31 @@ class WholeJobs:
         rows: np.ndarray,
         promise: bool,
     ) -> bool:
+        if not group.sets and len(group.pod_sets) == 1:
+            return self._place_only_pod_set(statement, job, group, tasks, rows, promise)
         pod_sets = {p.name: job.sub_jobs[p.uid] for p in group.leaves()}
         for subset in self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows):
             mark = statement.checkpoint()
             if self._place_children(statement, job, group, tasks, np.asarray(subset), promise):
                 return True
             statement.rollback(mark)
+        return False
+
+    def _place_only_pod_set(
+        self,
+        statement: Statement,
+        job: Job,
+        group: SubGroupSet,
+        tasks: Sequence[Task],
+        rows: np.ndarray,
+        promise: bool,
+    ) -> bool:
+        """The same for a group of a single pod set, which all tasks are of."""
+        pod_set = job.sub_jobs[group.pod_sets[0].uid]
+        pod_sets = {pod_set.name: pod_set}
+        for subset in self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows):
+            if self._place_pod_set(statement, job, pod_set, tasks, np.asarray(subset), promise):
+                return True
         return False
 
     def _place_children(
@@ -169,6 +187,8 @@ class WholeJobs:
     def _place_all(
         self, statement: Statement, tasks: Sequence[Task], rows: np.ndarray | None, promise: bool
     ) -> bool:
+        if rows is not None and len(rows) == len(self._session.nodes):
+            rows = None
         return all(self.place_task(statement, task, rows, promise=promise) for task in tasks)
 
     # -- one task
@@ -179,20 +199,26 @@ class WholeJobs:
         """Place one task on the best node that takes it."""
         session = self._session
         questions = session.questions
-        assert task.job is not None
         error = questions.prepare(task)
         if error is not None:
             if not promise:
+                assert task.job is not None
                 task.job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
             return False
-        session.ask.node_pre_order(task, session.nodes.view(rows))
-        scores = questions.scores(task, rows)
-        room = has_room(session, task, rows, now=False)
-        able = room & questions.remembered_ok(task, rows) & ~np.isnan(scores)
-        if self._place_best(statement, task, rows, np.where(able, scores, -np.inf), promise):
+        if self._prepares_order:
+            session.ask.node_pre_order(task, session.nodes.view(rows))
+        if task.best_effort or task.gpu.shared:
+            scores = questions.scores(task, rows)
+            room = has_room(session, task, rows, now=False)
+            able = room & questions.remembered_ok(task, rows) & ~np.isnan(scores)
+            ranked = np.where(able, scores, -np.inf)
+        else:
+            ranked = questions.hopeful(task, rows)
+        if self._place_best(statement, task, rows, ranked, promise):
             return True
         if not promise:
-            task.job.fit_errors[task.uid] = self._explain(task, rows, room)
+            assert task.job is not None
+            task.job.fit_errors[task.uid] = self._explain(task, rows)
         return False
 
     def _place_best(
@@ -203,21 +229,24 @@ class WholeJobs:
         ranked: np.ndarray,
         promise: bool,
     ) -> bool:
-        """Place on the best by score that the filters let through; ``ranked`` is used up."""
+        """Place on the best by score that the filters let through."""
         questions = self._session.questions
         every = self._session.nodes.all_rows if rows is None else rows
         if not len(every):
             return False
         # Mostly the best one passes, so the others are not asked.
-        for _ in range(_PATIENCE):
+        for attempt in range(self._patience):
             position = int(ranked.argmax())
             if ranked[position] == -np.inf:
                 return False
-            ranked[position] = -np.inf
-            row = int(every[position])
-            passes = questions.predicate(task, row) is None
-            if passes and self._place_on(statement, task, row, promise):
+            row = position if rows is None else int(rows[position])
+            if questions.predicate(task, row) is None and self._place_on(
+                statement, task, row, promise
+            ):
                 return True
+            if not attempt:
+                ranked = ranked.copy()
+            ranked[position] = -np.inf
         left = np.flatnonzero(ranked != -np.inf)
         left = left[questions.verdicts(task, every[left]).ok]
         best_first = left[np.argsort(-ranked[left], kind="stable")]
@@ -225,9 +254,10 @@ class WholeJobs:
             self._place_on(statement, task, row, promise) for row in every[best_first].tolist()
         )
 
-    def _explain(self, task: Task, rows: np.ndarray | None, room: np.ndarray) -> FitErrors:
+    def _explain(self, task: Task, rows: np.ndarray | None) -> FitErrors:
         errors = self._session.questions.fit_errors(task, rows)
         if task.gpu.shared and errors.verdicts is not None:
+            room = has_room(self._session, task, rows, now=False)
             return errors.overlaid(errors.verdicts.ok & ~room, _NO_SHARE)
         return errors
 
@@ -239,7 +269,9 @@ class WholeJobs:
         return statement.pipeline(task, row) is None
 
     def _fits_now(self, task: Task, row: int) -> bool:
-        return bool(has_room(self._session, task, np.array([row]), now=True)[0])
+        if task.best_effort or task.gpu.shared:
+            return bool(has_room(self._session, task, np.array([row]), now=True)[0])
+        return bool(self._session.questions.fits_idle(task)[row])
 
     def _place_share(self, statement: Statement, task: Task, row: int, promise: bool) -> bool:
         """Place a task that takes parts of devices: groups with room, then fresh devices."""

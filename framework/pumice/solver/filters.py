@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -46,10 +48,9 @@ class _Growing:
 class NodeAffinities:
     """Every task with a node selector finds a matching node among those that can be freed."""
 
-    def __init__(self, nodes: NodeTable, tasks: list[Task], feasible: set[int]) -> None:
+    def __init__(self, nodes: NodeTable, bound: list[Task], feasible: Iterable[int]) -> None:
         self._nodes = nodes
-        self._bound = [t for t in tasks if t.pod.node_selector or _required_affinity(t)]
-        self._unmatched = self._bound
+        self._unmatched = bound
         self._growing = _Growing()
         self._look_at(feasible)
 
@@ -62,12 +63,16 @@ class NodeAffinities:
         self._look_at(rows)
         return not self._unmatched
 
-    def _look_at(self, rows: set[int]) -> None:
+    def _look_at(self, rows: Iterable[int]) -> None:
         self._unmatched = [
             task
             for task in self._unmatched
             if not any(matches_node(task.pod, self._nodes.facts[row]) for row in rows)
         ]
+
+
+def _is_bound(task: Task) -> bool:
+    return bool(task.pod.node_selector or _required_affinity(task))
 
 
 def _required_affinity(task: Task) -> Any:
@@ -78,23 +83,65 @@ def _required_affinity(task: Task) -> Any:
 class IdleGpus:
     """The GPUs asked for fit, largest first, into the roomiest nodes once the victims are gone."""
 
-    def __init__(self, nodes: NodeTable, tasks: list[Task]) -> None:
+    def __init__(self, nodes: NodeTable, needs: list[float], room: Room) -> None:
+        """``needs`` are in falling order; ``room`` is what each node has without an eviction."""
         self._nodes = nodes
-        self._needs = sorted((needed_gpus(task) for task in tasks), reverse=True)
-        self._room = idle_gpus(nodes) + releasing_gpus(nodes)
+        self._needs = needs
+        self._room = room
+        self._grown: dict[int, float] = {}
+        """By row: the room of the nodes that victims leave."""
         self._growing = _Growing()
+        self._answer: bool | None = None
+        self._least = -np.inf
+        """The smallest of the roomiest nodes: up to it, more room makes no difference."""
 
     def may_work(self, scenario: Scenario) -> bool:
+        room, grown = self._room.of, self._grown
         for task in self._growing.fresh(scenario):
             row = self._nodes.row_of.get(task.node)
             if row is not None:
-                self._room[row] += freed_gpus(self._nodes, task)
-        count = len(self._needs)
-        if count >= len(self._room):
-            top = np.sort(self._room)[::-1]
-        else:
-            top = np.sort(np.partition(self._room, len(self._room) - count)[-count:])[::-1]
-        return packs(self._needs, top.tolist())
+                known = grown.get(row)
+                known = room.item(row) if known is None else known
+                now = grown[row] = known + self._room.freed_by(task)
+                if now > self._least:
+                    self._answer = None
+        if self._answer is None:
+            self._answer = packs(self._needs, self._roomiest())
+        return self._answer
+
+    def _roomiest(self) -> list[float]:
+        """The room of as many nodes as there are needs, in falling order."""
+        count, grown, room = len(self._needs), self._grown, self._room.of
+        top = sorted(grown.values(), reverse=True)[:count]
+        unmoved = (row for row in self._room.falling if row not in grown)
+        top += [room.item(row) for row in islice(unmoved, count)]
+        top.sort(reverse=True)
+        if len(top) >= count:
+            del top[count:]
+            self._least = top[-1]
+        return top
+
+
+class Room:
+    """GPUs that each node has without an eviction, and what evictions add."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self.of = idle_gpus(nodes) + releasing_gpus(nodes)
+        """By row."""
+        self._freed: dict[str, float] = {}
+
+    def freed_by(self, task: Task) -> float:
+        freed = self._freed.get(task.uid)
+        if freed is None:
+            freed = self._freed[task.uid] = freed_gpus(self._nodes, task)
+        return freed
+
+    @cached_property
+    def falling(self) -> list[int]:
+        """The rows, the roomiest first."""
+        rows: list[int] = np.argsort(-self.of, kind="stable").tolist()
+        return rows
 
 
 def packs(needs: list[float], room: list[float]) -> bool:
@@ -121,8 +168,9 @@ def packs(needs: list[float], room: list[float]) -> bool:
 class TopologyGpus:
     """Sub-groups that must stay in one domain find domains with enough GPUs in sum."""
 
-    def __init__(self, session: Session, job: Job, tasks: list[Task]) -> None:
-        self._nodes = session.nodes
+    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: Room) -> None:
+        self._nodes = nodes
+        self._room = room
         self._growing = _Growing()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
@@ -133,15 +181,14 @@ class TopologyGpus:
                 own = [t for t in tasks if t.sub_job is not None and t.sub_job.name in names]
                 key = (str(constraint.get("topology", "")), str(level))
                 needs.setdefault(key, []).append(sum(map(needed_gpus, own)))
-        self._needs = {key: sorted(values, reverse=True) for key, values in needs.items()}
-        room = idle_gpus(self._nodes) + releasing_gpus(self._nodes) if needs else np.zeros(0)
+        self.needs = {key: sorted(values, reverse=True) for key, values in needs.items()}
         self._domains: dict[tuple[str, str], dict[str, float]] = {}
         for key in needs:
             domains = self._domains[key] = {}
             for row, node in enumerate(self._nodes.facts):
                 value = node.labels.get(key[1])
                 if value is not None:
-                    domains[value] = domains.get(value, 0.0) + float(room[row])
+                    domains[value] = domains.get(value, 0.0) + room.of.item(row)
 
     def may_work(self, scenario: Scenario) -> bool:
         for task in self._growing.fresh(scenario):
@@ -152,10 +199,10 @@ class TopologyGpus:
             for (_, level), domains in self._domains.items():
                 if level in labels:
                     value = labels[level]
-                    domains[value] = domains.get(value, 0.0) + freed_gpus(self._nodes, task)
+                    domains[value] = domains.get(value, 0.0) + self._room.freed_by(task)
         return all(
             packs(needs, sorted(self._domains[key].values(), reverse=True))
-            for key, needs in self._needs.items()
+            for key, needs in self.needs.items()
         )
 
 
@@ -165,16 +212,24 @@ def _inner(root: SubGroupSet | None) -> list[SubGroupSet]:
     return [root, *(found for inner in root.sets for found in _inner(inner))]
 
 
-def make_filters(
-    session: Session, job: Job, tasks: list[Task], feasible: set[int]
-) -> list[ScenarioFilter]:
-    """The filters for one step of a search."""
-    filters: list[ScenarioFilter] = []
-    affinities = NodeAffinities(session.nodes, tasks, feasible)
-    if affinities._bound:
-        filters.append(affinities)
-    topology = TopologyGpus(session, job, tasks)
-    if topology._needs:
-        filters.append(topology)
-    filters.append(IdleGpus(session.nodes, tasks))
-    return filters
+class Filters:
+    """Makes the filters for each step of a search. Made while nobody is evicted."""
+
+    def __init__(self, session: Session, feasible: np.ndarray) -> None:
+        nodes = self._nodes = session.nodes
+        self._feasible = feasible
+        self._room = Room(nodes)
+
+    def make(self, part: Job) -> list[ScenarioFilter]:
+        """The filters for a part of the claimant."""
+        nodes, filters, tasks = self._nodes, list[ScenarioFilter](), list(part.tasks.values())
+        bound = [task for task in tasks if _is_bound(task)]
+        if bound:
+            filters.append(NodeAffinities(nodes, bound, self._feasible.tolist()))
+        topology = TopologyGpus(nodes, part, tasks, self._room)
+        if topology.needs:
+            filters.append(topology)
+        needs = sorted(map(needed_gpus, tasks), reverse=True)
+        if needs and needs[0] > 0:
+            filters.append(IdleGpus(nodes, needs, self._room))
+        return filters

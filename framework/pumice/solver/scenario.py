@@ -45,17 +45,31 @@ class Scenario:
         self.potential: list[VictimGroup] = []
         """Victims added in this step, in the order in which they were added."""
         self.recorded_uids = {task.uid for group in self.recorded for task in group.tasks}
+        self.victims: dict[str, VictimJob] = {}
+        """By job uid: everything that has been considered."""
+        self._listed: set[str] = set()
         self._groups: dict[str, list[VictimGroup]] = {}
         self._jobs_on: dict[str, dict[str, None]] = {}
         for group in self.recorded:
-            self._groups.setdefault(group.job.uid, []).append(group)
+            self._list(group)
 
     def add(self, group: VictimGroup) -> None:
         """Consider one more group of victims."""
         self.potential.append(group)
-        self._groups.setdefault(group.job.uid, []).append(group)
+        self._list(group)
         for task in group.tasks:
             self._jobs_on.setdefault(task.node, {})[group.job.uid] = None
+
+    def _list(self, group: VictimGroup) -> None:
+        """Count each victim once, whatever groups it is in."""
+        self._groups.setdefault(group.job.uid, []).append(group)
+        victim = self.victims.get(group.job.uid)
+        if victim is None:
+            victim = self.victims[group.job.uid] = VictimJob(group.job)
+        for task in group.tasks:
+            if task.uid not in self._listed:
+                self._listed.add(task.uid)
+                victim.tasks.append(task)
 
     @property
     def latest(self) -> Job | None:
@@ -69,13 +83,3 @@ class Scenario:
     def groups_on(self, node: str) -> list[VictimGroup]:
         """All groups, wherever their tasks are, of the jobs that have a new victim on a node."""
         return [group for uid in self._jobs_on.get(node, ()) for group in self._groups[uid]]
-
-    @property
-    def victims(self) -> dict[str, VictimJob]:
-        """By job uid: everything that has been considered."""
-        found: dict[str, VictimJob] = {}
-        for group in (*self.recorded, *self.potential):
-            entry = found.setdefault(group.job.uid, VictimJob(group.job))
-            known = {task.uid for task in entry.tasks}
-            entry.tasks += [task for task in group.tasks if task.uid not in known]
-        return found

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.session.chunks import has_pending, is_gang_satisfied, job_used_count
+from pumice.model.task import Task
+from pumice.session.chunks import is_gang_satisfied, job_used_count
 from pumice.session.queue_tree import QueueTree, takes_jobs
-from pumice.session.ranked import RankedJobs
 from pumice.session.statement import Statement
 from pumice.session.whole_jobs import WholeJobs
-from pumice.solver.builder import ScenarioBuilder
-from pumice.solver.filters import make_filters
-from pumice.solver.scenario import Scenario, VictimGroup
+from pumice.solver.scenario import Scenario
+from pumice.solver.simulation import Simulation
+from pumice.solver.steps import BudgetError, Rules, Steps
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
-
-_GOING = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
-
-
-class _Solution(NamedTuple):
-    statement: Statement
-    victims: list[VictimGroup]
 
 
 class Solver:
     """Finds victims for one action.
 
     ``victims`` makes a fresh queue of candidate victim jobs for a claimant; ``validator`` judges
-    a plan that places it. ``budget`` limits the simulations for one job; 0 is no limit.
-    ``ghosts`` copies a flaw of KAI's accounting: a trial that moved a victim between devices of
-    its node and was dropped leaves the victim counted as leaving, for the rest of the cycle
-    (``exact=False`` of :class:`~pumice.session.statement.Statement`).
+    a plan that places it. ``only_moves`` tells that the validator refuses every plan that leaves
+    a victim without a place, so that plans without room for all need not be simulated.
+    ``budget`` limits the simulations for one job; 0 is no limit. ``ghosts`` copies a flaw of
+    KAI's accounting: a trial that moved a victim between devices of its node and was dropped
+    leaves the victim counted as leaving, for the rest of the cycle (``exact=False`` of
+    :class:`~pumice.session.statement.Statement`).
     """
 
     def __init__(
@@ -49,23 +42,28 @@ class Solver:
         victims: Callable[[Job], QueueTree],
         validator: Callable[[Scenario], bool],
         allow_consolidating: bool = True,
+        only_moves: bool = False,
         budget: int = 0,
         ghosts: bool = False,
     ) -> None:
         self._session = session
         self._placer = placer
-        self._victims = victims
-        self._validator = validator
-        self._allow_consolidating = allow_consolidating
-        self._budget = budget
-        self._ghosts = ghosts
+        self._rules = Rules(
+            victims, validator, allow_consolidating, only_moves, exact=not ghosts, budget=budget
+        )
+        self._simulation = Simulation(session, placer)
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0
         """Scenarios that were refused without a simulation."""
         self.exhausted = False
         """Whether the last search ended because its budget was spent."""
-        self._left = 0
+
+    @cached_property
+    def leaves_ghosts(self) -> bool:
+        """Whether a search that fails may change what later ones find."""
+        tasks = self._session.cluster.tasks.values()
+        return not self._rules.exact and any(task.gpu.shared for task in tasks)
 
     def chunk(self, job: Job) -> list[Task]:
         """The tasks that a search for the job would have to place together."""
@@ -78,179 +76,30 @@ class Solver:
             return None
         used_before = job_used_count(job)
         tasks = self.chunk(job)
-        recorded: list[VictimGroup] = []
-        solution: _Solution | None = None
-        self._left = self._budget
-        rows = set(feasible)
-        for size in range(1, len(tasks) + 1):
-            if solution is not None:
-                _drop(solution.statement)
-            part = tasks[:size]
-            minimums = Counter(task.sub_job.uid for task in part if task.sub_job is not None)
-            solution = self._solve_part(job, job.subset(part, minimums), part, recorded, rows)
-            if solution is None:
-                return None
-            recorded = solution.victims
-        if solution is None:
-            return None
-        if is_gang_satisfied(job) and job_used_count(job) > used_before:
-            return solution.statement
-        _drop(solution.statement)
-        return None
-
-    def _solve_part(
-        self,
-        job: Job,
-        part: Job,
-        tasks: list[Task],
-        recorded: list[VictimGroup],
-        feasible: set[int],
-    ) -> _Solution | None:
-        session = self._session
-        row_of = session.nodes.row_of
-        rows = feasible | {
-            row_of[task.node] for group in recorded for task in group.tasks if task.node in row_of
-        }
-        scenario = Scenario(part, recorded, allow_consolidating=self._allow_consolidating)
-        builder = ScenarioBuilder(
-            scenario,
-            self._victims(job),
-            self._placer.chunks,
-            make_filters(session, part, tasks, rows),
-        )
-        found: _Solution | None = None
-        candidate = builder.first()
-        while candidate is not None:
-            if self._budget and self._left <= 0:
-                self.exhausted = True
-                break
-            found = self._try(candidate, rows)
-            if found is not None:
-                break
-            candidate = builder.next()
-        self.refused += builder.refused
-        return found
-
-    def _try(self, scenario: Scenario, rows: set[int]) -> _Solution | None:
-        """Simulate a scenario, node by node of the newest victim."""
-        session = self._session
-        latest = scenario.latest
-        if latest is None and not scenario.recorded:
-            return None
-        nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
-        with Statement(session, exact=not self._ghosts) as statement:
-            self._evict(statement, scenario, scenario.recorded)
-            for node in nodes:
-                mark = statement.checkpoint()
-                groups = [] if latest is None else scenario.groups_on(node)
-                fresh = self._evict(statement, scenario, groups)
-                row_of = session.nodes.row_of
-                added = {row_of[t.node] for t in fresh if t.node in row_of} - rows
-                rows |= added
-                victims = [*scenario.recorded, *groups]
-                if self._simulate(statement, scenario, victims, rows):
-                    if not self._validator(scenario):
-                        statement.rollback(0)
-                        return None
-                    saved = Statement(session, exact=not self._ghosts)
-                    saved.merge(statement)
-                    return _Solution(saved, _gone(victims))
-                rows -= added
-                statement.rollback(mark)
+        rows = np.unique(np.fromiter(feasible, np.intp))
+        exact = self._rules.exact
+        with Statement(self._session, exact=exact) as statement:
+            steps = Steps(
+                self._session,
+                self._rules,
+                self._placer.chunks,
+                self._simulation,
+                statement,
+                job,
+                tasks,
+                rows,
+            )
+            try:
+                found = steps.run()
+            except BudgetError:
+                self.exhausted, found = True, False
+            finally:
+                self.simulations += steps.simulations
+                self.refused += steps.refused
+            if found and is_gang_satisfied(job) and job_used_count(job) > used_before:
+                saved = Statement(self._session, exact=exact)
+                saved.merge(statement)
+                return saved
+            # No task is to remember a trial as a refused placement.
             statement.rollback(0)
         return None
-
-    def _evict(
-        self, statement: Statement, scenario: Scenario, groups: list[VictimGroup]
-    ) -> list[Task]:
-        claimant = self._session.jobs[scenario.preemptor.uid]
-        fresh: list[Task] = []
-        for group in groups:
-            for task in group.tasks:
-                if task.status is not TaskStatus.RELEASING:
-                    statement.evict(task, self._session.current_action, claimant=claimant)
-                    fresh.append(task)
-        return fresh
-
-    def _simulate(
-        self,
-        statement: Statement,
-        scenario: Scenario,
-        victims: list[VictimGroup],
-        rows: set[int],
-    ) -> bool:
-        """Place claimant and victims in the order of the queues; tells whether it got its place.
-
-        Other pending jobs only shape the order. A victim that finds no place stays evicted.
-        """
-        self.simulations += 1
-        self._left -= 1
-        claimant = scenario.preemptor
-        of_victims = {group.job.uid for group in victims}
-        where = np.array(sorted(rows), dtype=np.intp)
-        claimant_placed = False
-        for job in self._in_order(claimant, of_victims):
-            placed = self._placer.place(statement, job, where, promise=True)
-            if job is claimant:
-                if not placed:
-                    return False
-                claimant_placed = True
-        return claimant_placed
-
-    def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
-        """The claimant and the victims as they come up in the order of the queues."""
-        session = self._session
-        left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        left[claimant.uid] = claimant
-        # Others that wait decide which queue comes next, but nothing within a queue.
-        by_rank = session.order.has_job_keys
-        rank = {uid: session.order.job_key(job) for uid, job in left.items()} if by_rank else {}
-        tree: QueueTree | None = None
-        while left and not (by_rank and len({job.queue for job in left.values()}) == 1):
-            if tree is None:
-                tree = self._order(claimant, of_victims)
-            if not tree:
-                return
-            job = tree.pop()
-            if left.pop(job.uid, None) is not None:
-                yield job
-        for uid in sorted(left, key=rank.__getitem__):
-            yield left[uid]
-
-    def _order(self, claimant: Job, of_victims: set[str]) -> QueueTree:
-        """All jobs that wait, the victims and the claimant, in the order of the queues."""
-        session = self._session
-        apart = {claimant.uid, *of_victims}
-        victims = [session.jobs[uid] for uid in sorted(of_victims - {claimant.uid})]
-        if not session.order.has_job_keys:
-            others = [
-                job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)
-            ]
-            return QueueTree(session, [*others, *victims, claimant])
-        order = QueueTree.ranked(session, self._waiting.refresh(), lambda job: job.uid not in apart)
-        for job in (*victims, claimant):
-            order.push(job)
-        return order
-
-    @cached_property
-    def _waiting(self) -> RankedJobs:
-        """Ranked when first asked: mostly nobody has to be searched for."""
-        return RankedJobs(self._session, has_pending)
-
-
-def _drop(statement: Statement) -> None:
-    """Take a trial back; no task is to remember it as a refused placement."""
-    statement.rollback(0)
-    statement.discard()
-
-
-def _gone(groups: list[VictimGroup]) -> list[VictimGroup]:
-    """The victims that really go or move, group by group."""
-    found = []
-    seen: set[str] = set()
-    for group in groups:
-        tasks = [t for t in group.tasks if t.status in _GOING and t.uid not in seen]
-        seen.update(task.uid for task in tasks)
-        if tasks:
-            found.append(VictimGroup(group.job, tasks))
-    return found

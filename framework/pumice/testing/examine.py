@@ -18,6 +18,8 @@ from pumice.testing import photo
 
 _FEW = 4
 """How many tasks, or nodes of one task, are tried on."""
+_COMPARING = ("span", "cluster")
+"""Scopes whose answers may depend on which nodes are given."""
 
 
 def pending(session: Session) -> list[Task]:
@@ -100,7 +102,7 @@ def disagreeing_forms(session: Session) -> Iterator[str]:
                 forms = {"of all nodes": whole[row], "of this node": alone}
                 if voice.vector is not None and voice.scalar is not None:
                     forms["scalar"] = _scalar(voice, task, session, row)
-                if voice.reach(task) == "cluster":  # may depend on which nodes are given
+                if voice.reach(task) in _COMPARING:
                     del forms["of this node"]
                 if len(set(map(str, forms.values()))) > 1:
                     yield f"{voice.name}: {voice.point}({task.key}, {nodes.names[row]}): {forms}"
@@ -132,12 +134,14 @@ def beyond_scope(session: Session) -> Iterator[str]:
     """Answers that a placement elsewhere changed though their scope excludes it."""
     asked = [(voice, task) for task in pending(session) for voice in _voices(session)]
     bounded = [(v, t, v.reach(t)) for v, t in asked if v.reach(t) != "cluster"]
-    before = [_vector(voice, task, session, None) for voice, task, _ in bounded]
+    before = [
+        (_vector(voice, task, session, None), voice.plugin.span(task)) for voice, task, _ in bounded
+    ]
     for statement in trials(session):
         touched = {operation.row for operation in statement.operations}
         moved = {operation.task for operation in statement.operations}
-        for (voice, task, scope), then in zip(bounded, before, strict=True):
-            if task not in moved:
+        for (voice, task, scope), (then, span) in zip(bounded, before, strict=True):
+            if task not in moved and (scope != "span" or voice.plugin.span(task) == span):
                 now = _vector(voice, task, session, None)
                 yield from _changed(session, voice, task, scope, now, then, touched)
         statement.discard()

@@ -1,0 +1,265 @@
+"""The steps of one search: the claimant grows by a task, the plan by the victims it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.chunks import Chunks
+from pumice.session.queue_tree import QueueTree
+from pumice.session.statement import Statement
+from pumice.solver.filters import Filters, ScenarioFilter
+from pumice.solver.scenario import Scenario, VictimGroup
+from pumice.solver.simulation import Simulation
+from pumice.solver.slots import Asked, Slots, asked_by
+from pumice.solver.walk import VictimWalk
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_GOING = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+
+
+class BudgetError(Exception):
+    """The search may not simulate any more."""
+
+
+class Rules(NamedTuple):
+    """What a solver was told: see there."""
+
+    victims: Callable[[Job], QueueTree]
+    validator: Callable[[Scenario], bool]
+    allow_consolidating: bool
+    only_moves: bool
+    exact: bool
+    budget: int
+
+
+class Steps:
+    """Finds a plan for one job inside a statement.
+
+    Between two simulations the statement keeps the evictions that both have in common. What
+    depends on how things are without them is asked before the first: what room the nodes have,
+    and who the next victims are. Where more victims are needed than were asked for, the
+    evictions are taken back, and twice as many are asked for.
+
+    With ``exact`` unset, an undo may leave something behind where devices are shared. From then
+    on everything is taken back after every scenario, and what depends on room is asked anew.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        rules: Rules,
+        chunks: Chunks,
+        simulation: Simulation,
+        statement: Statement,
+        job: Job,
+        tasks: list[Task],
+        rows: np.ndarray,
+    ) -> None:
+        self._session = session
+        self._rules = rules
+        self._chunks = chunks
+        self._simulation = simulation
+        self._statement = statement
+        self._job = job
+        self._tasks = tasks
+        self._rows = rows
+        self._feasible = frozenset(rows.tolist())
+        self._opened: set[int] = set()
+        """More rows that are open to the claimant in this step."""
+        self._filters = Filters(session, rows)
+        self._slots = Slots(session.nodes, map(asked_by, tasks), rows)
+        self._walk = VictimWalk(rules.victims(job), chunks)
+        self._part = job.subset(())
+        """What is being placed of the job in this step."""
+        self._minimums: Counter[str] = Counter()
+        """How many of its tasks are of which sub-job."""
+        self._demand: Counter[Asked] = Counter()
+        """How many of them ask for what."""
+        self._recorded: list[VictimGroup] = []
+        self._evicted: list[Task] = []
+        """Whom the first operations of the statement evict."""
+        self._haunted = False
+        """Whether an undo may leave something behind."""
+        self._counts_slots = session.uses("slots")
+        self._keeps_prefix = session.uses("prefix")
+        self._keeps_walk = session.uses("walk")
+        self.simulations = 0
+        self.refused = 0
+
+    def run(self) -> bool:
+        """Whether there is a plan; the statement then holds it."""
+        tasks = self._tasks
+        if len(tasks) > 1 and self._keeps_walk:
+            self._walk.look_ahead(len(tasks))
+        return bool(tasks) and all(map(self._step, tasks))
+
+    def _step(self, task: Task) -> bool:
+        """Find victims for one task more; those that the step before found are set."""
+        self._opened = set()
+        recorded = [task for group in self._recorded for task in group.tasks]
+        self._take_back(recorded)
+        if self._haunted:
+            self._filters = Filters(self._session, self._rows)
+        self._widen(task)
+        scenario = Scenario(
+            self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating
+        )
+        self._set_out(scenario.recorded_uids)
+        filters = self._filters.make(self._part)
+        if self._passes(filters, scenario) and self._try(scenario, recorded):
+            return True
+        position = 0
+        while self._has_visit(position):
+            group = self._walk.group(position)
+            position += 1
+            if group is None or group.tasks[0].uid in scenario.recorded_uids:
+                continue
+            scenario.add(group)
+            if self._passes(filters, scenario) and self._try(scenario, recorded):
+                return True
+        return False
+
+    def _widen(self, task: Task) -> None:
+        """Let the part of the claimant that is being placed grow."""
+        assert task.sub_job is not None
+        self._minimums[task.sub_job.uid] += 1
+        self._part.widen(task, self._minimums[task.sub_job.uid])
+        self._demand[asked_by(task)] += 1
+
+    def _passes(self, filters: list[ScenarioFilter], scenario: Scenario) -> bool:
+        if all(rule.may_work(scenario) for rule in filters):
+            return True
+        self.refused += 1
+        return False
+
+    # -- the walk along the victims
+
+    def _set_out(self, recorded: set[str]) -> None:
+        """Go over the victims again from the first, leaving out those that are set."""
+        if not self._walk.serves(recorded) or (recorded and not self._keeps_walk):
+            self._take_back([])
+            self._walk = VictimWalk(self._rules.victims(self._job), self._chunks, recorded)
+
+    def _has_visit(self, position: int) -> bool:
+        walk = self._walk
+        if position < len(walk):
+            return True
+        if not len(self._statement):
+            return walk.look_ahead(1)
+        self._take_back([])
+        return walk.look_ahead(len(walk) + 1 if self._keeps_walk else 1)
+
+    # -- one scenario
+
+    def _try(self, scenario: Scenario, recorded: list[Task]) -> bool:
+        """Simulate a scenario, node by node of the newest victim."""
+        latest, statement = scenario.latest, self._statement
+        if latest is None and not recorded:
+            return False
+        nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
+        begun = False
+        for node in nodes:
+            groups = [] if latest is None else scenario.groups_on(node)
+            if not self._are_here(groups):
+                break
+            going = dict.fromkeys(task for group in groups for task in group.tasks)
+            fresh = [task for task in going if task.uid not in scenario.recorded_uids]
+            leaving = [*recorded, *fresh]
+            freed = self._freed_by(leaving)
+            # The validator's no ends a scenario and opens rows: else it is as good as a failure.
+            all_stay = self._rules.only_moves and node == nodes[-1] and not freed
+            if not self._may_fit(leaving, all_stay):
+                continue
+            if not begun:
+                self._spend()
+                self._evict(recorded[len(self._evicted) :])
+                begun = True
+            self._evict(fresh)
+            victims = [*scenario.recorded, *groups]
+            self.simulations += 1
+            of_victims = {group.job.uid for group in victims}
+            where = self._where(freed)
+            if self._simulation.run(statement, scenario.preemptor, of_victims, where):
+                if not self._rules.validator(scenario):
+                    # What the plan would have freed stays open for the rest of the step.
+                    self._opened |= freed
+                    self._slots.open(freed)
+                    break
+                self._recorded = _gone(victims)
+                return True
+            statement.rollback(len(recorded))
+            del self._evicted[len(recorded) :]
+        if begun:
+            self._take_back(recorded)
+        else:
+            self.refused += 1
+        return False
+
+    def _are_here(self, groups: list[VictimGroup]) -> bool:
+        """Whether all are on nodes of the session: a plan that takes others cannot be proven."""
+        row_of = self._session.nodes.row_of
+        return all(task.node in row_of for group in groups for task in group.tasks)
+
+    def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
+        if self._haunted or not self._counts_slots:
+            return True
+        return self._slots.suffice(self._demand, leaving, for_victims=all_stay)
+
+    def _spend(self) -> None:
+        budget = self._rules.budget
+        if budget and self.simulations >= budget:
+            raise BudgetError
+
+    def _freed_by(self, leaving: Iterable[Task]) -> set[int]:
+        """The rows that victims leave and that are not open to the claimant anyway."""
+        row_of, feasible, opened = self._session.nodes.row_of, self._feasible, self._opened
+        freed = {row_of[task.node] for task in leaving if task.node in row_of}
+        return {row for row in freed if row not in feasible and row not in opened}
+
+    def _where(self, freed: set[int]) -> np.ndarray:
+        """The rows that are open to the claimant, in order."""
+        added = [*freed, *self._opened]
+        if not added:
+            return self._rows
+        return np.sort(np.concatenate((self._rows, np.array(added, np.intp))))
+
+    # -- evictions
+
+    def _evict(self, tasks: Iterable[Task]) -> None:
+        session, claimant = self._session, self._session.jobs[self._job.uid]
+        for task in tasks:
+            self._statement.evict(task, session.current_action, claimant=claimant)
+            self._evicted.append(task)
+            if not self._rules.exact and (task.gpu.shared or task.gpu_groups):
+                self._haunted = True
+
+    def _take_back(self, recorded: list[Task]) -> None:
+        """Take everything back but the evictions that these victims begin with."""
+        evicted, common = self._evicted, 0
+        if not self._haunted and self._keeps_prefix:
+            for one, other in zip(evicted, recorded, strict=False):
+                if one is not other:
+                    break
+                common += 1
+        self._statement.rollback(common)
+        del evicted[common:]
+
+
+def _gone(groups: list[VictimGroup]) -> list[VictimGroup]:
+    """The victims that really go or move, group by group."""
+    found = []
+    seen: set[str] = set()
+    for group in groups:
+        tasks = [t for t in group.tasks if t.status in _GOING and t.uid not in seen]
+        seen.update(task.uid for task in tasks)
+        if tasks:
+            found.append(VictimGroup(group.job, tasks))
+    return found

@@ -1,0 +1,94 @@
+"""How nodes count GPUs that are shared: whatever is taken back is counted as before."""
+
+from contextlib import suppress
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pumice.errors import StatementError
+from tests.plugins._shares import SharedWorld
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["evict", "evict", "unevict", "place", "place", "back"]),
+        st.integers(0, 5),
+        st.sampled_from([0, 1]),
+        st.sampled_from(["a", "b", "c"]),
+    ),
+    max_size=12,
+)
+
+
+def crowded():
+    """Two nodes of two GPUs with five tasks of half a GPU on them, and one of a whole one."""
+    world = SharedWorld()
+    for node in "mn":
+        world.node(node, gpu=2)
+    for number, (node, group) in enumerate(["ma", "ma", "mb", "na", "nb"]):
+        world.pod(f"t{number}", on=node, gpu=0.5, shares=f"{node}-{group}")
+    world.pod("t5", gpu=1)
+    world.open("nodeavailability")
+    return world
+
+
+def counted(session):
+    nodes = session.nodes
+    columns = (nodes.idle, nodes.used, nodes.releasing, nodes.pipelined, nodes.future_idle)
+    shares = [nodes.shares(row) for row in range(len(nodes))]
+    return (
+        [column.tolist() for column in columns],
+        [(dict(s.used), dict(s.allocated), dict(s.releasing), set(s.marked)) for s in shares],
+        [(s.idle_parts(), s.releasing_parts()) for s in shares],
+        sorted(nodes.sharing),
+    )
+
+
+def walk(world, statement, steps):
+    """Do what the state allows of some steps."""
+    marks = [0]
+    for step, number, row, group in steps:
+        task = world.task(f"t{number}")
+        shared = task.gpu.shared
+        with suppress(StatementError):
+            if step == "evict":
+                statement.evict(task, "test")
+            elif step == "unevict":
+                statement.unevict(task)
+            elif step == "place":
+                groups = (f"{'mn'[row]}-{group}",) if shared else None
+                statement.pipeline(task, row, groups=groups)
+            else:
+                statement.rollback(marks[number % len(marks)])
+                marks = [mark for mark in marks if mark <= statement.checkpoint()]
+        marks.append(statement.checkpoint())
+
+
+@settings(max_examples=100, deadline=None)
+@given(before=STEPS, steps=STEPS)
+def test_what_is_taken_back_is_counted_as_before(before, steps):
+    world = crowded()
+    with world.session.statement() as kept:
+        walk(world, kept, before)
+        kept.commit()
+    photo = counted(world.session)
+    with world.session.statement() as statement:
+        walk(world, statement, steps)
+        statement.rollback(0)
+        assert counted(world.session) == photo
+        walk(world, statement, steps)
+    assert counted(world.session) == photo
+
+
+def test_parts_add_up_to_the_same_in_any_order():
+    sums = []
+    for sizes in permutations([0.9, 0.3, 0.6]):
+        world = SharedWorld()
+        world.node("n", gpu=3)
+        for number, size in enumerate(sizes):
+            world.pod(f"t{number}", on="n", gpu=size, shares=f"g{number}")
+        world.open("nodeavailability")
+        sums.append(world.session.nodes.shares(0).idle_parts())
+    assert len(set(sums)) == 1
+    assert sums[0] == pytest.approx(1.2)

@@ -1,0 +1,322 @@
+"""Every shortcut of the engine, and all together: with and without, the same is decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pytest
+
+from pumice.config import SchedulerSettings
+from pumice.decisions import Decisions
+from pumice.errors import StatementError
+from pumice.model.nodes import NodeTable
+from pumice.model.renewal import KeptCluster
+from pumice.session import answers, ranked
+from pumice.session.answers import ClassAnswers
+from pumice.session.order import Order
+from pumice.session.questions import NodeQuestions
+from pumice.session.voices import Scorer
+from pumice.shortcuts import ALL, SHORTCUTS
+from pumice.solver.slots import Slots
+from pumice.solver.steps import Steps
+from pumice.solver.walk import VictimWalk
+from pumice.verdicts import FitError
+from pumice_builtin_actions import _fair, _worksheet
+from pumice_builtin_actions._foresight import QueueForesight
+from pumice_builtin_actions._promising import Promising
+from pumice_builtin_actions._victims import Evictable
+from pumice_builtin_plugins._fair_amounts import NOTHING
+from pumice_builtin_plugins._fair_order import JobAmounts
+from pumice_builtin_plugins._presence import Tally
+from pumice_builtin_plugins._queues import QueueShare, add_to, take_from
+from tests.twin.worlds import POLICIES, SOLVING, TwinWorld, seeded_twin_world
+
+CLUSTERS = 1000
+BLOCKS = 25
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_shortcuts_change_no_decision(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asked_for(monkeypatch)
+    each = CLUSTERS // BLOCKS
+    for seed in range(block * each, (block + 1) * each):
+        world = seeded_twin_world(seed)
+        asked.clear()
+        with_all = world.run()
+        # One that nobody asked for cannot matter.
+        for name in (*(name for name in SHORTCUTS if name in asked), ALL):
+            told = difference(with_all, world.run((name,)))
+            assert told is None, f"seed {seed} ({world.policy_name}) without {name}: {told}"
+
+
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """A set that the names of the shortcuts go into that are asked for from now on."""
+    asked: set[str] = set()
+    uses = SchedulerSettings.uses
+
+    def noting(settings: SchedulerSettings, shortcut: str) -> bool:
+        asked.add(shortcut)
+        return uses(settings, shortcut)
+
+    monkeypatch.setattr(SchedulerSettings, "uses", noting)
+    return asked
+
+
+def difference(left: list[Decisions], right: list[Decisions]) -> str | None:
+    """The first thing that was decided differently."""
+    for cycle, (ours, theirs) in enumerate(zip(left, right, strict=True), 1):
+        for part in fields(Decisions):
+            mine, other = getattr(ours, part.name), getattr(theirs, part.name)
+            if mine != other:
+                pairs = zip(_listed(mine), _listed(other), strict=False)
+                one, two = next((p for p in pairs if p[0] != p[1]), (len(mine), len(other)))
+                return f"cycle {cycle}, {part.name}: with it {one}, without {two}"
+    return None
+
+
+def _listed(part: Any) -> list[Any]:
+    return list(part.items()) if isinstance(part, dict) else list(part)
+
+
+# -- the comparison can fail
+
+
+def _stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remembered answers are not renewed."""
+    renew = ClassAnswers.renew
+
+    def once(self: ClassAnswers, task: Any) -> None:
+        if self.version < 0:
+            renew(self, task)
+
+    monkeypatch.setattr(ClassAnswers, "renew", once)
+
+
+def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One changed node is not told."""
+    told = NodeTable.changed_since
+    monkeypatch.setattr(NodeTable, "changed_since", lambda *args: (told(*args) or [])[1:])
+
+
+def _odd_scalar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scalar form of a score is another than the vector's."""
+    one = Scorer.one
+    monkeypatch.setattr(Scorer, "one", lambda *args: one(*args) - 50.0)
+
+
+def _others_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reasons of the last task that failed are taken for those of the next."""
+    of_table: WeakKeyDictionary[NodeTable, Any] = WeakKeyDictionary()
+
+    def known(answers: ClassAnswers) -> Any:
+        last = of_table.get(answers.nodes)
+        return last and (answers.version, last[1])
+
+    def note(answers: ClassAnswers, found: Any) -> None:
+        if found is not None:
+            of_table[answers.nodes] = found
+
+    monkeypatch.setattr(ClassAnswers, "snapshot", property(known, note))
+
+
+def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its key, a job that is younger goes first."""
+    monkeypatch.setattr(Order, "job_key", lambda order, job: (-job.created, job.uid))
+
+
+def _lost_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each queue, the job that ranks last is missing."""
+    refresh = ranked.RankedJobs.refresh
+
+    def lossy(jobs: ranked.RankedJobs) -> dict[str, list[Any]]:
+        return {queue: entries[:-1] for queue, entries in refresh(jobs).items()}
+
+    monkeypatch.setattr(ranked.RankedJobs, "refresh", lossy)
+
+
+def _refuse_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every job of two tasks is refused as too large."""
+    monkeypatch.setattr(_fair, "fits_empty_cluster", lambda nodes, tasks: len(tasks) < 2)
+
+
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked alone, the first node takes nobody."""
+    predicate = NodeQuestions.predicate
+
+    def picky(questions: NodeQuestions, task: Any, row: int) -> Any:
+        return predicate(questions, task, row) if row else FitError.of("not this one")
+
+    monkeypatch.setattr(NodeQuestions, "predicate", picky)
+
+
+def _roles_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of a role are taken to ask the same."""
+    monkeypatch.setattr(_worksheet, "_mixed_roles", lambda *args: frozenset())
+
+
+def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is gone may be evicted again."""
+    monkeypatch.setattr(Evictable, "renewed", lambda self: self)
+
+
+def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first node never promises anything."""
+    mask = Promising.mask
+
+    def blind(promising: Promising, *args: Any) -> np.ndarray:
+        found = mask(promising, *args).copy()
+        if promising._looks_ahead:
+            found[:1] = False
+        return found
+
+    monkeypatch.setattr(Promising, "mask", blind)
+
+
+def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue that is full is taken to stay full."""
+    monkeypatch.setattr(QueueForesight, "hopeless", lambda *args: True)
+
+
+def _old_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a queue gets and gives back is not seen in its share."""
+    monkeypatch.setattr(QueueShare, "add", lambda share, task: add_to(share.allocated, task))
+    monkeypatch.setattr(QueueShare, "take", lambda share, task: take_from(share.allocated, task))
+
+
+def _no_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of which it is remembered what it asks for is taken to ask for nothing."""
+    next_request = JobAmounts.next_request
+
+    def forgotten(amounts: JobAmounts, job: Any) -> Any:
+        known = job is not None and job.uid in amounts._asked and amounts._remembers
+        return NOTHING if known else next_request(amounts, job)
+
+    monkeypatch.setattr(JobAmounts, "next_request", forgotten)
+
+
+def _old_tallies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that come and go are not counted."""
+    monkeypatch.setattr(Tally, "change", lambda *args: None)
+
+
+def _fixed_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What depends on a node's facts only is taken to be the node's number."""
+
+    def numbered(task: Any, nodes: NodeTable, voices: Any) -> list[Any]:
+        found = [voice for voice, scope in voices if scope == "row"]
+        numbers = np.arange(len(nodes)) * 50.0
+        return [*found, *[numbers for _, scope in voices if scope == "static"]]
+
+    monkeypatch.setattr(answers, "_fixed_scorers", numbered)
+
+
+def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least and the most are taken to stay what they were."""
+    monkeypatch.setattr(ClassAnswers, "_spans_hold", lambda *args: True)
+
+
+def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is never room for more than one task."""
+    suffice = Slots.suffice
+
+    def full(slots: Slots, demand: Any, *args: Any, **kwargs: Any) -> bool:
+        return sum(demand.values()) < 2 and suffice(slots, demand, *args, **kwargs)
+
+    monkeypatch.setattr(Slots, "suffice", full)
+
+
+def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One eviction more than those in common is kept."""
+    take_back = Steps._take_back
+
+    def careless(steps: Steps, recorded: list[Any]) -> None:
+        if steps._keeps_prefix:
+            recorded = steps._evicted[: len(recorded) + 1]
+        take_back(steps, recorded)
+
+    monkeypatch.setattr(Steps, "_take_back", careless)
+
+
+def _short_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the victims that are asked for together, the last is lost."""
+    look_ahead = VictimWalk.look_ahead
+
+    def lossy(walk: VictimWalk, count: int) -> bool:
+        found = look_ahead(walk, count)
+        if found and count > 1:
+            walk._visits.pop()
+        return found
+
+    monkeypatch.setattr(VictimWalk, "look_ahead", lossy)
+
+
+def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster of the last cycle is that of the next."""
+    monkeypatch.setattr(KeptCluster, "renew", lambda *args, **kwargs: True)
+
+
+LIES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "answers": _stale,
+    "journal": _forgetful_journal,
+    "scalar": _odd_scalar,
+    "fixed": _fixed_by_number,
+    "spans": _old_spans,
+    "reasons": _others_reasons,
+    "keys": _keys_by_age,
+    "ranked": _lost_ranks,
+    "refusal": _refuse_large,
+    "slots": _no_slots,
+    "prefix": _wrong_prefix,
+    "walk": _short_walk,
+    "patience": _impatient,
+    "roles": _roles_alike,
+    "victims": _old_victims,
+    "promising": _nothing_promising,
+    "foresight": _no_hope,
+    "shares": _old_shares,
+    "amounts": _no_amounts,
+    "tallies": _old_tallies,
+    "difference": _nothing_changed,
+}
+"""By shortcut: how to make it lie. Looking for garbage cannot."""
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_shortcut_that_lies_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    LIES[name](monkeypatch)
+    assert any(_is_found(seeded_twin_world(seed), name) for seed in range(CLUSTERS))
+
+
+def _is_found(world: TwinWorld, name: str) -> bool:
+    try:
+        return difference(world.run(), world.run((name,))) is not None
+    except StatementError:  # a lie may lead to what cannot be done
+        return True
+
+
+def test_every_shortcut_can_lie() -> None:
+    assert set(LIES) == set(SHORTCUTS) - {"collection"}
+
+
+def test_the_random_clusters_are_worth_it() -> None:
+    """All that is decided anywhere is decided in some of them."""
+    seen: Counter[str] = Counter()
+    for seed in range(300):
+        world = seeded_twin_world(seed)
+        seen[world.policy_name] += 1
+        for decisions in world.run():
+            seen["bind"] += len(decisions.binds)
+            seen["share of a GPU"] += sum(1 for bind in decisions.binds if bind.gpu_groups)
+            seen["promise"] += len(decisions.pipelined)
+            seen.update(eviction.action for eviction in decisions.evictions)
+            seen.update(state.phase for state in decisions.jobs)
+            seen["waits"] += sum(1 for state in decisions.jobs if state.reason)
+    policies = [name for named in POLICIES.values() for name in named]
+    actions = ["reclaim", "preempt", "gangreclaim", "gangpreempt", *SOLVING]
+    decided = ["bind", "share of a GPU", "promise", "waits", "Running", "Inqueue", "Pending"]
+    assert not [name for name in (*policies, *actions, *decided) if seen[name] < 5], seen
