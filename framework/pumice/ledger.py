@@ -210,9 +210,13 @@ _LASTING = frozenset(
 """Types of values that are told the same whenever they are told."""
 
 
-def _lasting_names(value: tuple[Any, ...]) -> Sequence[Any]:
-    return value if _LASTING.issuperset(map(type, value)) else _names(value)
+def _kept_names(value: Sequence[Any]) -> Sequence[Any]:
+    return tuple(value) if _LASTING.issuperset(map(type, value)) else _names(value)
 
 
-_early_words = _Words({tuple: _lasting_names})
+def _kept_table(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return _table(value) if value else {}
+
+
+_early_words = _Words({tuple: _kept_names, list: _kept_names, dict: _kept_table})
 """How values are kept that may not be the same when they are told."""
