@@ -153,11 +153,20 @@ def feasible_rows(session: Session, job: Job) -> np.ndarray:
     return np.flatnonzero((idle_gpus(nodes) > 0) | (releasing_gpus(nodes) > 0))
 
 
+def _refuses_early(session: Session, solver: Solver) -> bool:
+    """Whether no search is made for a job that cannot fit.
+
+    Where devices are shared, the books may promise more than there is: a search could find a plan
+    that is none, as KAI's does.
+    """
+    return not solver.leaves_ghosts if solver.shares_gpus else session.uses("refusal")
+
+
 def attempt(session: Session, solver: Solver, job: Job) -> bool:
     """Search for the job and carry the plan out; tells whether there was one."""
     hopeless = not fits_empty_cluster(session.nodes, solver.chunk(job))
     statement = None
-    if not hopeless or solver.leaves_ghosts or not session.uses("refusal"):
+    if not hopeless or not _refuses_early(session, solver):
         statement = solver.solve(job, feasible_rows(session, job))
     if statement is not None:
         statement.commit()

@@ -58,7 +58,7 @@ SHORTCUTS: dict[str, Shortcut] = {
         "they are put in order for every step of every search",
     ),
     "refusal": Shortcut(
-        "nobody searches victims for a job that would not fit if it were alone",
+        "nobody searches victims for a job that would not fit if it were alone (whole GPUs)",
         "the search is made all the same",
     ),
     "slots": Shortcut(

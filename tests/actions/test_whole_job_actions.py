@@ -5,18 +5,19 @@ import pytest
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.scheduler import Scheduler
+from pumice.solver import Solver
 from tests.plugins._fair import FairWorld, ask
 
 FAIR = ["fairshare", {"name": "priority", "enable": ["job_order"]}]
 
 
-def run(world, action, *plugins, **options):
+def run(world, action, *plugins, plain=(), **options):
     made = policy_from_dict(
         {
             "actions": [action],
             "tiers": [{"plugins": [*FAIR, *plugins]}],
             "action": {action: options},
-            "scheduler": {"on_plugin_error": "raise"},
+            "scheduler": {"on_plugin_error": "raise", "plain": plain},
         }
     )
     backend = MemoryBackend(world.inventory, now=world.now)
@@ -128,3 +129,42 @@ class TestEvictStaleGangs:
         world.job("whole", "q", ask(on="m"), stale_since=1.0)
         states = {state.job: state.stale_since for state in run(world, "evict_stale_gangs").jobs}
         assert states == {"ns/j": world.now, "ns/whole": None}
+
+
+class TestTooLarge:
+    """Three tasks of two GPUs on two nodes of three: no eviction ever helps."""
+
+    def tried(self, monkeypatch, *, shared=False, plain=(), **options):
+        """Whether a search was made; the reason is told in any case."""
+        world = FairWorld()
+        world.queue("a", 6)
+        world.queue("b", 0)
+        for node in "mn":
+            world.node(node, gpu=3, gpu_memory=1000)
+            world.job(f"whole-{node}", "b", ask(gpu=2, on=node))
+        if shared:
+            facts = {"fraction": 0.5, "extra": {"gpu_groups": ("g",)}}
+            world.job("part", "b", ask(gpu=0, on="m", **facts))
+        world.job("x", "a", *[ask(gpu=2)] * 3)
+        searched = []
+        solve = Solver.solve
+        monkeypatch.setattr(
+            Solver, "solve", lambda *args: searched.append(args[1].name) or solve(*args)
+        )
+        decisions = run(world, "solve_reclaim", plain=plain, **options)
+        (reason,) = (state.reason for state in decisions.jobs if state.job == "ns/x")
+        assert "would not fit on the nodes even if nobody else were there" in reason
+        assert not decisions.evictions
+        return bool(searched)
+
+    def test_it_is_refused_without_a_search(self, monkeypatch):
+        assert not self.tried(monkeypatch)
+        assert not self.tried(monkeypatch, upstreamGhosts=True)
+
+    def test_without_the_shortcut_a_search_finds_out(self, monkeypatch):
+        assert self.tried(monkeypatch, plain=["refusal"])
+
+    def test_where_gpus_are_shared_only_kai_searches(self, monkeypatch):
+        """Its books may promise more than there is."""
+        assert self.tried(monkeypatch, shared=True, upstreamGhosts=True)
+        assert not self.tried(monkeypatch, shared=True, plain=["refusal"])

@@ -16,7 +16,7 @@ from pumice.model.topology import ROOT
 from pumice.model.upkeep import ClusterKeeper
 from pumice.scheduler import Scheduler
 from pumice.testing.cluster import NOW
-from tests.bench._clusters import ALLOCATE, SHARES, Case, kai, kai_pending, pending_gangs
+from tests.bench._cases import kai_allocate, volcano_allocate
 from tests.framework._build import World, amount, bound, policy
 from tests.framework._histories import FAMILIES, Life, claim, rack
 from tests.plugins._fair import FairWorld, ask
@@ -230,10 +230,7 @@ def test_who_wants_so_gets_every_cluster_fresh(fresh):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        Case("volcano", "allocate", 200, 20, 10, SHARES, pending_gangs),
-        Case("kai", "allocate", 200, 20, 10, kai(ALLOCATE), kai_pending, gpu=1),
-    ],
+    [volcano_allocate(200, 20, 10), kai_allocate(200, 20, 10, gpu=1)],
     ids=lambda case: case.family,
 )
 def test_only_what_changed_is_read(case, monkeypatch):

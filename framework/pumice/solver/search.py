@@ -60,10 +60,14 @@ class Solver:
         """Whether the last search ended because its budget was spent."""
 
     @cached_property
+    def shares_gpus(self) -> bool:
+        """Whether any task of the session asks for a part of a GPU."""
+        return any(task.gpu.shared for task in self._session.cluster.tasks.values())
+
+    @property
     def leaves_ghosts(self) -> bool:
         """Whether a search that fails may change what later ones find."""
-        tasks = self._session.cluster.tasks.values()
-        return not self._rules.exact and any(task.gpu.shared for task in tasks)
+        return not self._rules.exact and self.shares_gpus
 
     def chunk(self, job: Job) -> list[Task]:
         """The tasks that a search for the job would have to place together."""
