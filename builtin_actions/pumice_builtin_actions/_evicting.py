@@ -9,6 +9,7 @@ import numpy as np
 from pumice.model.job import Job
 from pumice.model.task import Task
 from pumice.session.order import JobHeap
+from pumice.session.questions import PATIENCE
 from pumice.session.session import Session
 from pumice.session.statement import Statement
 from pumice.verdicts import Code
@@ -27,24 +28,20 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
     starving: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
-            waiting = starving.get(job.queue)
-            if waiting is not None and not session.ask.job_starving(job):
+            starves = session.ask.job_starving(job)
+            if job.queue in starving and not starves:
                 continue
             if may_claim(session, job):
-                if waiting is None:
-                    waiting = starving[job.queue] = session.order.job_heap(evicting=True)
-                if session.ask.job_starving(job):
-                    waiting.push(job)
+                if job.queue not in starving:
+                    starving[job.queue] = session.order.job_heap(evicting=True)
+                if starves:
+                    starving[job.queue].push(job)
     return starving
 
 
 def pending_tasks(session: Session, job: Job) -> list[Task]:
     """The tasks that wait for room, the first to serve first."""
     return session.order.sorted_tasks(task for task in job.pending if not task.gated)
-
-
-_PATIENCE = 4
-"""So many nodes are found one by one before the rest is put in order."""
 
 
 class CurableNodes:
@@ -89,7 +86,7 @@ def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
     Mostly one of the first will do, so the others are put in order only when they come up.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    for _ in range(min(len(rows), _PATIENCE)):
+    for _ in range(min(len(rows), PATIENCE)):
         position = int(scores.argmax())
         yield int(rows[position])
         rows, scores = np.delete(rows, position), np.delete(scores, position)

@@ -11,7 +11,7 @@ from pydantic import Field
 from pumice.action import Action
 from pumice.model.job import Job
 from pumice.model.task import TaskStatus
-from pumice.session.chunks import has_pending, is_ready_to_schedule, job_active_count
+from pumice.session.chunks import active_count, has_pending, is_ready_to_schedule
 from pumice.session.queue_tree import QueueTree
 from pumice.session.ranked import RankedJobs
 from pumice.session.session import Session
@@ -132,7 +132,7 @@ class VictimQueues:
 
 
 def _may_lose(job: Job) -> bool:
-    return job.preemptible and not job.spared and job_active_count(job) > 0
+    return job.preemptible and not job.spared and active_count(job) > 0
 
 
 def _is_alive(session: Session, job: Job) -> bool:

@@ -136,15 +136,18 @@ class Amounts:
                 cpu, memory, gpus = cpu - taken[0], memory - taken[1], gpus - taken[2]
         return cpu, memory, gpus
 
-    def of_job(self, job: Job) -> tuple[int, ...]:
-        """What a job's tasks hold, and what those ask for that wait and are not gated."""
-        held = add_up(
+    def held_by(self, job: Job) -> Amount:
+        """What the tasks of a job that have their place take on their nodes."""
+        return add_up(
             self.held(task)
             for status in ALLOCATED_STATUSES
             for task in job.by_status[status].values()
         )
+
+    def of_job(self, job: Job) -> tuple[int, ...]:
+        """What a job's tasks hold, and what those ask for that wait and are not gated."""
         waiting = job.by_status[TaskStatus.PENDING].values()
-        return *held, *self.total_request(task for task in waiting if not task.gated)
+        return *self.held_by(job), *self.total_request(t for t in waiting if not t.gated)
 
     def of_jobs(self, session: Session) -> np.ndarray:
         """The same for all jobs of a session that has just been opened."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pumice.model.job import Job
-from pumice.model.task import ALLOCATED_STATUSES
 from pumice.session.chunks import Chunks
 from pumice.session.session import Session
-from pumice_builtin_plugins._fair_amounts import NOTHING, Amount, Amounts, add_up, plus, within
+from pumice_builtin_plugins._fair_amounts import NOTHING, Amount, Amounts, plus, within
 from pumice_builtin_plugins._fair_queues import FairQueue
 
 _WITHOUT_SHARE = (1000, 1000, 1)
@@ -50,11 +49,7 @@ class JobAmounts:
         known = self._held.get(job.uid)
         if known is not None and known[0] is job and self._remembers:
             return known[1]
-        amount = add_up(
-            self._amounts.held(task)
-            for status in ALLOCATED_STATUSES
-            for task in job.by_status[status].values()
-        )
+        amount = self._amounts.held_by(job)
         self._held[job.uid] = (job, amount)
         return amount
 

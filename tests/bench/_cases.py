@@ -179,8 +179,8 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(10_000, 1000, 10, kind="plain allocate", policy=PLAIN)
     yield own_plugin("own predicate", Repair, 1000, 100)
     yield own_plugin("own predicate by row", RepairByRow, 1000, 300)
-    yield volcano_allocate(1000, 300, 10, kind="ledger", measure=recording)
-    yield kai_allocate(1000, 300, 8, kind="ledger", measure=recording)
+    yield volcano_allocate(1000, 1000, 10, kind="ledger", measure=recording)
+    yield kai_allocate(1000, 1000, 8, kind="ledger", measure=recording)
     yield volcano_allocate(1000, 300, 10, kind="ledger to a sink", measure=handing)
 
 

@@ -15,7 +15,7 @@ from pumice.model.nodes import NodeTable
 from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus
 from pumice.scheduler import Scheduler
-from pumice.session.chunks import job_active_count
+from pumice.session.chunks import active_count
 from pumice.session.queue_tree import QueueTree
 from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Scenario, Solver, VictimGroup
@@ -68,7 +68,7 @@ class Search:
         others = [
             job
             for job in self.session.jobs.values()
-            if job.queue != claimant.queue and job_active_count(job)
+            if job.queue != claimant.queue and active_count(job)
         ]
         return QueueTree(self.session, others, victims=True)
 

@@ -29,10 +29,6 @@ def used_count(pod_set: SubJob) -> int:
     return pod_set.count(*_USED)
 
 
-def job_active_count(job: Job) -> int:
-    return active_count(job)
-
-
 def job_used_count(job: Job) -> int:
     return job.count(*_USED)
 
@@ -115,7 +111,7 @@ class Chunks:
                 ordered = _roles_first(job, self.sorted_tasks(active), add=False)
                 active = ordered[::-1][:count]
             chunk += active
-        return chunk, len(chunk) < job_active_count(job)
+        return chunk, len(chunk) < active_count(job)
 
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
         if len(job.sub_jobs) < 2:

@@ -130,31 +130,12 @@ class WholeJobs:
         rows: np.ndarray,
         promise: bool,
     ) -> bool:
-        if not group.sets and len(group.pod_sets) == 1:
-            return self._place_only_pod_set(statement, job, group, tasks, rows, promise)
         pod_sets = {p.name: job.sub_jobs[p.uid] for p in group.leaves()}
         for subset in self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows):
             mark = statement.checkpoint()
             if self._place_children(statement, job, group, tasks, np.asarray(subset), promise):
                 return True
             statement.rollback(mark)
-        return False
-
-    def _place_only_pod_set(
-        self,
-        statement: Statement,
-        job: Job,
-        group: SubGroupSet,
-        tasks: Sequence[Task],
-        rows: np.ndarray,
-        promise: bool,
-    ) -> bool:
-        """The same for a group of a single pod set, which all tasks are of."""
-        pod_set = job.sub_jobs[group.pod_sets[0].uid]
-        pod_sets = {pod_set.name: pod_set}
-        for subset in self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows):
-            if self._place_pod_set(statement, job, pod_set, tasks, np.asarray(subset), promise):
-                return True
         return False
 
     def _place_children(
@@ -166,6 +147,9 @@ class WholeJobs:
         rows: np.ndarray,
         promise: bool,
     ) -> bool:
+        if not group.sets and len(group.pod_sets) == 1:  # all tasks are of this one
+            only = job.sub_jobs[group.pod_sets[0].uid]
+            return self._place_pod_set(statement, job, only, tasks, rows, promise)
         for inner in sorted(group.sets, key=lambda inner: inner.name):
             names = {p.name for p in inner.leaves()}
             own = [t for t in tasks if _pod_set_name(t) in names]
