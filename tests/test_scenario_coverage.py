@@ -44,8 +44,8 @@ class Without(Runner):
 
     def _policy(self, scenario, file) -> Policy:
         policy = super()._policy(scenario, file)
-        seats = policy.plugins if self.kind == "plugin" else policy.actions
-        self.taken_out = any(seat.name == self.name for seat in seats)
+        entries = policy.plugins if self.kind == "plugin" else policy.actions
+        self.taken_out = any(entry.name == self.name for entry in entries)
         if self.kind == "action":
             left = tuple(action for action in policy.actions if action.name != self.name)
             return replace(policy, actions=left)

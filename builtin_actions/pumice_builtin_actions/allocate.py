@@ -9,10 +9,10 @@ from pumice.model.job import Job
 from pumice.model.topology import ROOT
 from pumice.session.order import JobHeap
 from pumice.session.session import Session
-from pumice_builtin_actions._hyper import HyperSearch, remember_decision
-from pumice_builtin_actions._kinds import needs_whole_jobs
-from pumice_builtin_actions._placing import Placing
-from pumice_builtin_actions._worksheet import Worksheet, make_worksheet
+from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, remember_decision
+from pumice_builtin_actions.greedy.pending_work import PendingWork, make_worksheet
+from pumice_builtin_actions.greedy.placement import Placement
+from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
 
 
 class Allocate(Action):
@@ -30,16 +30,16 @@ class Allocate(Action):
         )
 
     def execute(self, session: Session) -> None:
-        placing = Placing(session, error_cache=self.options.predicate_error_cache)
+        placing = Placement(session, error_cache=self.options.predicate_error_cache)
         _Allocation(session, placing).run()
 
 
 class _Allocation:
-    def __init__(self, session: Session, placing: Placing) -> None:
+    def __init__(self, session: Session, placing: Placement) -> None:
         self._session = session
         self._placing = placing
-        self._search = HyperSearch(session, placing)
-        self._sheets: dict[str, Worksheet] = {}
+        self._search = HypernodeSearch(session, placing)
+        self._sheets: dict[str, PendingWork] = {}
         self._waiting: dict[str, JobHeap] = {}
 
     def run(self) -> None:
@@ -72,7 +72,7 @@ class _Allocation:
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:
             return
-        refusal = needs_whole_jobs(job)
+        refusal = whole_job_need(job)
         if refusal is not None:
             job.refusals.append(refusal)
             return

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from pumice import Action
-from pumice.fit import FitErrors
+from pumice.fit_errors import FitErrors
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.order import JobHeap
@@ -55,17 +55,17 @@ def _best_effort(session: Session) -> list[tuple[Job, list[Task]]]:
 
 
 def _place(session: Session, job: Job, task: Task) -> None:
-    error = session.questions.prepare(task)
+    error = session.queries.prepare(task)
     if error is not None:
         job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
         return
-    verdicts = session.questions.verdicts(task)
+    verdicts = session.queries.verdicts(task)
     candidates = np.flatnonzero(verdicts.ok)
     for group in session.shard.split(candidates):
         if group is None or not len(group):
             continue
         with session.statement() as statement:
-            if statement.allocate(task, session.questions.pick(task, group)) is None:
+            if statement.allocate(task, session.queries.pick(task, group)) is None:
                 statement.keep()
         if session.ask.job_ready(job):
             for placed in job.having(TaskStatus.ALLOCATED):

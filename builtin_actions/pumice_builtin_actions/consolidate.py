@@ -5,15 +5,15 @@ from __future__ import annotations
 from pydantic import Field
 
 from pumice import Action
-from pumice.model.gpu_request import mig_memory
+from pumice.model.gpu.request import mig_memory
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
-from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
-from pumice.session.whole_jobs import WholeJobs
-from pumice.solver import FailedJobs, Scenario, Solver
-from pumice.solver.room import idle_gpus, releasing_gpus
-from pumice_builtin_actions._fair import (
+from pumice.solver import FailedJobs, Plan, Solver
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.gpu_counts import idle_gpus, releasing_gpus
+from pumice.solver.queue_tree import QueueTree
+from pumice_builtin_actions.solver_action import (
     SolverOptions,
     VictimQueues,
     attempt,
@@ -59,7 +59,7 @@ class Consolidate(Action):
 
             return queues.make_at_once(movable)
 
-        placer = WholeJobs(session)
+        placer = GangPlacer(session)
         solver = Solver(
             session,
             placer,
@@ -67,7 +67,7 @@ class Consolidate(Action):
             validator=_all_placed,
             only_moves=True,
             budget=self.options.budget,
-            ghosts=self.options.ghosts,
+            stale_releases=self.options.stale_releases,
         )
         failed = FailedJobs(enabled=self.options.signatures)
         jobs = QueueTree(
@@ -81,29 +81,29 @@ class Consolidate(Action):
             with session.turn(job):
                 if not failed.worth_trying(job):
                     continue
-                chunk = placer.chunks.to_allocate(job, real=True)
-                if not _cluster_has_room(session, chunk) or not attempt(session, solver, job):
+                batch = placer.batches.to_allocate(job, real=True)
+                if not _cluster_has_room(session, batch) or not attempt(session, solver, job):
                     failed.failed(job)
 
 
-def _all_placed(scenario: Scenario) -> bool:
+def _all_placed(plan: Plan) -> bool:
     """Whether nobody would be left without a place."""
     return not any(
         task.status is TaskStatus.RELEASING
-        for victim in scenario.victims.values()
+        for victim in plan.victims.values()
         for task in victim.tasks
     )
 
 
-def _cluster_has_room(session: Session, chunk: list[Task]) -> bool:
+def _cluster_has_room(session: Session, batch: list[Task]) -> bool:
     """Whether the GPUs, and the GPU memory, asked for are free somewhere in sum."""
     nodes = session.nodes
     free = idle_gpus(nodes) + releasing_gpus(nodes)
-    needed = sum(task.gpu.quota_milli for task in chunk) / 1000
+    needed = sum(task.gpu.quota_milli for task in batch) / 1000
     if needed > float(free.sum()) + 1e-9:
         return False
-    memory = sum(task.gpu.memory * task.gpu.devices for task in chunk) + sum(
-        mig_memory(name) * count for task in chunk for name, count in task.gpu.mig.items()
+    memory = sum(task.gpu.memory * task.gpu.devices for task in batch) + sum(
+        mig_memory(name) * count for task in batch for name, count in task.gpu.mig.items()
     )
     if not memory:
         return True

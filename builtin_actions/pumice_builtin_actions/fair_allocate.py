@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pumice import Action
 from pumice.model.job import Job
-from pumice.session.chunks import has_pending
-from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
-from pumice.session.whole_jobs import WholeJobs
-from pumice_builtin_actions._fair import DepthOptions, waiting_jobs
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.queue_tree import QueueTree
+from pumice.solver.task_batches import has_pending
+from pumice_builtin_actions.solver_action import DepthOptions, waiting_jobs
 
 
 class FairAllocate(Action):
@@ -22,7 +22,7 @@ class FairAllocate(Action):
         pass
 
     def execute(self, session: Session) -> None:
-        placer = WholeJobs(session)
+        placer = GangPlacer(session)
         waiting = waiting_jobs(session)
         for job in waiting:
             if job.is_pending:
@@ -37,11 +37,11 @@ class FairAllocate(Action):
                 jobs.push(job)
 
 
-def _grow(session: Session, placer: WholeJobs, job: Job) -> bool:
+def _grow(session: Session, placer: GangPlacer, job: Job) -> bool:
     """Place the job's next chunk; tells whether it may want another."""
     held_before = job.allocated_count > 0
     with session.statement() as statement:
-        if not placer.place(statement, job, None, promise=False):
+        if not placer.place(statement, job, None, simulate=False):
             return False
         waits = _must_wait(job)
         if waits and statement.pipeline_allocated(job) is not None:

@@ -9,9 +9,9 @@ from pumice.model.job import Job
 from pumice.model.task import PREEMPTABLE_STATUSES
 from pumice.session.session import Session
 from pumice.verdicts import EvictionKind
-from pumice_builtin_actions._bundles import Turns
-from pumice_builtin_actions._evicting import starving_jobs
-from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way
+from pumice_builtin_actions.gang.bundles import VictimOrder
+from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
+from pumice_builtin_actions.greedy.eviction import starving_jobs
 
 
 class Gangpreempt(Action):
@@ -28,7 +28,7 @@ class Gangpreempt(Action):
         """As both gang actions have them."""
 
     def execute(self, session: Session) -> None:
-        way = Way(
+        way = GangPolicy(
             kind=EvictionKind.GANG_PREEMPT,
             reason="gangpreempt",
             statuses=PREEMPTABLE_STATUSES,
@@ -51,7 +51,7 @@ def _is_lower_in_same_queue(claimant: Job, job: Job) -> bool:
     return job.queue == claimant.queue and job.priority < claimant.priority
 
 
-def _served_later(session: Session) -> Turns:
+def _served_later(session: Session) -> VictimOrder:
     """Jobs in the reverse of the order in which they are served."""
     order = session.order
 
@@ -61,4 +61,4 @@ def _served_later(session: Session) -> Turns:
         ranked = sorted({job.uid: job for job in jobs}.values(), key=order.job_rank, reverse=True)
         return {job.uid: position for position, job in enumerate(ranked)}
 
-    return Turns(lambda left, right: not order.job_before(left, right), positions)
+    return VictimOrder(lambda left, right: not order.job_before(left, right), positions)

@@ -9,9 +9,9 @@ from pumice.model.job import Job
 from pumice.model.task import TaskStatus
 from pumice.session.session import Session
 from pumice.verdicts import EvictionKind
-from pumice_builtin_actions._bundles import Turns, in_turn
-from pumice_builtin_actions._evicting import starving_jobs
-from pumice_builtin_actions._gangs import GangEviction, GangOptions, Way
+from pumice_builtin_actions.gang.bundles import VictimOrder, in_turn
+from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
+from pumice_builtin_actions.greedy.eviction import starving_jobs
 
 
 class Gangreclaim(Action):
@@ -29,7 +29,7 @@ class Gangreclaim(Action):
         """As both gang actions have them."""
 
     def execute(self, session: Session) -> None:
-        way = Way(
+        way = GangPolicy(
             kind=EvictionKind.GANG_RECLAIM,
             reason="gangreclaim",
             statuses=(TaskStatus.RUNNING,),
@@ -57,7 +57,7 @@ def _is_of_other_queue(session: Session, claimant: Job, job: Job) -> bool:
     return job.queue != claimant.queue and session.queues[job.queue].reclaimable
 
 
-def _of_queue_served_later(session: Session, claimant: Job) -> Turns:
+def _of_queue_served_later(session: Session, claimant: Job) -> VictimOrder:
     """Jobs of the queue that is to lose first; within a queue all are alike."""
     own = session.queue_of(claimant)
 
@@ -79,4 +79,4 @@ def _of_queue_served_later(session: Session, claimant: Job) -> Turns:
         turn_of = {job.queue: turn for turn, job in enumerate(turns)}
         return {job.uid: turn_of[job.queue] for job in jobs}
 
-    return Turns(precedes, positions)
+    return VictimOrder(precedes, positions)

@@ -14,18 +14,18 @@ from pumice.model.task import PREEMPTABLE_STATUSES, Task
 from pumice.session.order import JobHeap
 from pumice.session.session import Session
 from pumice.session.statement import Statement
-from pumice_builtin_actions._evicting import (
+from pumice_builtin_actions.greedy.dry_run import Limits, best_candidate
+from pumice_builtin_actions.greedy.eviction import (
     CurableNodes,
     best_first,
     evict_until,
     may_claim,
     pending_tasks,
 )
-from pumice_builtin_actions._foresight import QueueForesight
-from pumice_builtin_actions._nominated import awaits_nominated_node
-from pumice_builtin_actions._promising import Promising
-from pumice_builtin_actions._simulate import Limits, best_candidate
-from pumice_builtin_actions._victims import (
+from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
+from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
+from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.victims import (
     Accepts,
     Evictable,
     EvictableByQueue,
@@ -96,9 +96,9 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueForesight(session) if session.uses("foresight") else None
+        self._foresight = QueueLookahead(session) if session.uses("foresight") else None
         self._nobody = Evictable(session, (), lambda task: False)
-        self._promising = Promising(session)
+        self._promising = ReachableNodes(session)
         self._claimants: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
 
@@ -150,8 +150,8 @@ class _Preemption:
         session = self._session
         jobs = [job] if job.count(*PREEMPTABLE_STATUSES) else []
         for task in pending_tasks(session, job):
-            prey = Evictable(session, jobs, of_same_job(task)) if jobs else self._nobody
-            claim = _Claim(task, None, prey)
+            evictable = Evictable(session, jobs, of_same_job(task)) if jobs else self._nobody
+            claim = _Claim(task, None, evictable)
             with session.statement() as statement:
                 if not self._preempt(statement, claim):
                     return
@@ -162,11 +162,11 @@ class _Preemption:
         session, task = self._session, claim.task
         if (
             task.pod.preemption_policy == "Never"
-            or session.questions.prepare(task) is not None
+            or session.queries.prepare(task) is not None
             or awaits_nominated_node(session, task)
         ):
             return False
-        promising = self._promising.mask(task.vector, claim.prey)
+        promising = self._promising.mask(task.vector, claim.evictable)
         for group in self._nodes.groups(task):
             rows = group[promising[group]]
             if not len(rows):
@@ -183,10 +183,10 @@ class _Preemption:
     def _on_best_node(
         self, statement: Statement, claim: _Claim, rows: np.ndarray, promising: np.ndarray
     ) -> bool:
-        questions, task = self._session.questions, claim.task
+        queries, task = self._session.queries, claim.task
         queue = self._session.queues[task.queue]
         # All nodes that passed take part in the scores, which may be relative to each other.
-        scores = questions.scores(task, rows)
+        scores = queries.scores(task, rows)
         chosen = promising[rows]
         fits_anyway: np.ndarray | None = None
         queue_full: bool | None = None
@@ -195,7 +195,7 @@ class _Preemption:
             victims = self._session.ask.preemptable(task, candidates) if candidates else []
             if not victims:
                 if fits_anyway is None:
-                    fits_anyway = questions.fits_future(task)
+                    fits_anyway = queries.fits_future(task)
                 if not fits_anyway[row]:
                     continue
             if queue_full is None:
@@ -222,7 +222,7 @@ class _Preemption:
             return (
                 session.ask.allocatable(queue, task)
                 and needed.fits(nodes.future_idle[row])
-                and session.questions.predicate(task, row) is None
+                and session.queries.predicate(task, row) is None
             )
 
         with session.statement() as trial:
@@ -257,8 +257,8 @@ class _Claim(NamedTuple):
     task: Task
     accepts: Accepts | None
     """Which of the prey may be taken; None: all."""
-    prey: Evictable
+    evictable: Evictable
 
     def candidates_on(self, row: int) -> list[Task]:
-        tasks, accepts = self.prey.tasks[row], self.accepts
+        tasks, accepts = self.evictable.tasks[row], self.accepts
         return tasks if accepts is None else [task for task in tasks if accepts(task)]

@@ -11,9 +11,14 @@ from pumice.model.task import Task, TaskStatus
 from pumice.session.heap import LiveHeap
 from pumice.session.session import Session
 from pumice.session.statement import Statement
-from pumice_builtin_actions._evicting import CurableNodes, evict_until, pending_tasks, starving_jobs
-from pumice_builtin_actions._promising import Promising
-from pumice_builtin_actions._victims import Accepts, EvictableByQueue, Needed, of_other_queues
+from pumice_builtin_actions.greedy.eviction import (
+    CurableNodes,
+    evict_until,
+    pending_tasks,
+    starving_jobs,
+)
+from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.victims import Accepts, EvictableByQueue, Needed, of_other_queues
 
 
 class Reclaim(Action):
@@ -44,7 +49,7 @@ class _Reclaiming:
         self._nodes = CurableNodes(session, remember=False)
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
-        self._promising = Promising(session)
+        self._promising = ReachableNodes(session)
 
     def run(self) -> None:
         session = self._session
@@ -78,22 +83,22 @@ class _Reclaiming:
                 if (
                     task.pod.preemption_policy != "Never"
                     and ask.preemptive(queue, [task])
-                    and session.questions.prepare(task) is None
+                    and session.queries.prepare(task) is None
                 ):
                     self._reclaim_for(statement, task, accepts)
             if ask.job_pipelined(job):
                 statement.commit()
 
     def _reclaim_for(self, statement: Statement, task: Task, accepts: Accepts) -> bool:
-        prey, own = self._evictable.reclaimable(), None
-        someone = prey.count > 0
+        evictable, own = self._evictable.reclaimable(), None
+        someone = evictable.count > 0
         if self._session.queues[task.queue].reclaimable:
             own = self._evictable.of(task.queue)
-            someone = prey.count > own.count
-        promising = self._promising.mask(task.vector, prey, own) & someone
+            someone = evictable.count > own.count
+        promising = self._promising.mask(task.vector, evictable, own) & someone
         for group in self._nodes.groups(task):
             for row in group[promising[group]].tolist():
-                candidates = [victim for victim in prey.tasks[row] if accepts(victim)]
+                candidates = [victim for victim in evictable.tasks[row] if accepts(victim)]
                 if self._reclaim_on(statement, task, row, candidates):
                     return True
         return False

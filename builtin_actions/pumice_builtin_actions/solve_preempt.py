@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pumice import Action
 from pumice.model.job import Job
-from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
-from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Solver
-from pumice_builtin_actions._fair import (
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.queue_tree import QueueTree
+from pumice_builtin_actions.solver_action import (
     SolverOptions,
     VictimQueues,
     attempt,
@@ -36,14 +36,14 @@ class SolvePreempt(Action):
                 ),
             )
 
-        placer = WholeJobs(session)
+        placer = GangPlacer(session)
         solver = Solver(
             session,
             placer,
             victims=victims,
             validator=ask.preempt_scenario_validator,
             budget=self.options.budget,
-            ghosts=self.options.ghosts,
+            stale_releases=self.options.stale_releases,
         )
         failed: dict[str, FailedJobs] = {}
         jobs = QueueTree(
@@ -58,7 +58,7 @@ class SolvePreempt(Action):
             with session.turn(job):
                 if not table.worth_trying(job):
                     continue
-                chunk = placer.chunks.to_allocate(job, real=True)
-                refusal = ask.is_non_preemptible_job_over_queue_quota(job, chunk)
+                batch = placer.batches.to_allocate(job, real=True)
+                refusal = ask.is_non_preemptible_job_over_queue_quota(job, batch)
                 if refusal is not None or not attempt(session, solver, job):
                     table.failed(job)

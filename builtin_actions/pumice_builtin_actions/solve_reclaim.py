@@ -6,11 +6,11 @@ from pydantic import Field
 
 from pumice import Action
 from pumice.model.job import Job
-from pumice.session.queue_tree import QueueTree
 from pumice.session.session import Session
-from pumice.session.whole_jobs import WholeJobs
 from pumice.solver import FailedJobs, Solver
-from pumice_builtin_actions._fair import (
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.queue_tree import QueueTree
+from pumice_builtin_actions.solver_action import (
     SolverOptions,
     VictimQueues,
     attempt,
@@ -47,12 +47,12 @@ class SolveReclaim(Action):
 
         solver = Solver(
             session,
-            WholeJobs(session),
+            GangPlacer(session),
             victims=victims,
             validator=ask.reclaim_scenario_validator,
             allow_consolidating=self.options.allow_consolidating,
             budget=self.options.budget,
-            ghosts=self.options.ghosts,
+            stale_releases=self.options.stale_releases,
         )
         failed: dict[str, FailedJobs] = {}
         jobs = QueueTree(

@@ -8,17 +8,17 @@ from typing import Any
 from pydantic import Field
 
 from pumice import SKIP, Plugin, hookimpl
+from pumice.model.families.kai.tasks import gpu_count
 from pumice.model.job import Job
-from pumice.model.kai_task import gpu_count
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
 from pumice.plugin import Scope
 from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
-from pumice_builtin_plugins._claims import DeviceBook, DeviceError
-from pumice_builtin_plugins._columns import LabelColumns
-from pumice_builtin_plugins._devices import Devices
-from pumice_builtin_plugins._held import held_tasks
-from pumice_builtin_plugins._statuses import STATUSES
+from pumice_builtin_plugins.kube.dra.allocation import Devices
+from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
+from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.label_columns import LabelColumns
+from pumice_builtin_plugins.kube.node_pods import held_tasks
 
 _MOST_CONSUMERS = 256
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pumice import Plugin, hookimpl
 from pumice.model.job import Job
-from pumice.session.chunks import active_count
+from pumice.solver.task_batches import active_count
 
 _BELOW, _EXACT, _ABOVE = range(3)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pumice import Plugin, hookimpl
-from pumice.model.gpus import WHOLE_GPU
+from pumice.model.gpu.shares import WHOLE_GPU
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
-from pumice_builtin_plugins._gpu_use import used_portion
+from pumice_builtin_plugins.gpu.usage import used_portion
 
 
 class GpuPack(Plugin):

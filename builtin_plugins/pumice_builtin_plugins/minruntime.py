@@ -11,7 +11,7 @@ from pumice import Plugin, hookimpl
 from pumice.config.duration import seconds
 from pumice.model.facts import Queue
 from pumice.model.job import Job
-from pumice.session.chunks import is_elastic, used_count
+from pumice.solver.task_batches import is_elastic, used_count
 
 
 class MinRuntime(Plugin):
@@ -61,21 +61,21 @@ class MinRuntime(Plugin):
     # -- jobs that may shrink
 
     @hookimpl
-    def preempt_scenario_validator(self, scenario: Any) -> bool:
+    def preempt_scenario_validator(self, plan: Any) -> bool:
         return all(
             _keeps_minimum(victim)
-            for victim in scenario.victims.values()
+            for victim in plan.victims.values()
             if is_elastic(victim.job)
             and self._protected(victim.job, self._preempt_runtime(victim.job))
         )
 
     @hookimpl
-    def reclaim_scenario_validator(self, scenario: Any) -> bool:
+    def reclaim_scenario_validator(self, plan: Any) -> bool:
         return all(
             _keeps_minimum(victim)
-            for victim in scenario.victims.values()
+            for victim in plan.victims.values()
             if is_elastic(victim.job)
-            and self._protected(victim.job, self._reclaim_runtime(scenario.preemptor, victim.job))
+            and self._protected(victim.job, self._reclaim_runtime(plan.preemptor, victim.job))
         )
 
     def _protected(self, victim: Job, runtime: float) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from pumice import Plugin, hookimpl
 from pumice.model.nodes import NodeHandle, NodeView
 from pumice.model.task import Task
-from pumice.session.room import fits_idle
+from pumice.session.nodes.gpu_room import fits_idle
 
 _SCORE = 100.0
 

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from pumice import PERMIT, Plugin, hookimpl
 from pumice.model.job import Job
 from pumice.model.resources import Resource
-from pumice_builtin_plugins._minimums import (
+from pumice_builtin_plugins.quota.min_resources import (
     deduct_gated,
     min_request,
     refuse,

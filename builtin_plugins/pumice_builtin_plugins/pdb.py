@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pumice import Plugin, hookimpl
-from pumice.labels import matches_selector
+from pumice.kube.labels import matches_selector
 from pumice.model.facts import DisruptionBudget
 from pumice.model.task import Task
-from pumice_builtin_plugins._gates import gate
+from pumice_builtin_plugins.quota.feature_gates import gate
 
 
 class Pdb(Plugin):

@@ -10,10 +10,10 @@ from pumice import Plugin, hookimpl
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
 from pumice.plugin import Scope
-from pumice_builtin_plugins._columns import LabelColumns
-from pumice_builtin_plugins._held import HeldPods
-from pumice_builtin_plugins._podaffinity import AffinityScore, social_tasks
-from pumice_builtin_plugins._podterms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.label_columns import LabelColumns
+from pumice_builtin_plugins.kube.node_pods import NodePods
+from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_pod_affinity
+from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
 
 _SCALE = 100_000.0
 
@@ -30,9 +30,9 @@ class PodAffinity(Plugin):
     def on_session_open(self) -> None:
         cluster = self.session.cluster
         self._affinity = AffinityScore(
-            HeldPods(LabelColumns(self.session.nodes), remembers=self.session.uses("tallies")),
+            NodePods(LabelColumns(self.session.nodes), remembers=self.session.uses("tallies")),
             TermReader(Namespaces(cluster.inventory)),
-            social_tasks(cluster.found),
+            tasks_with_pod_affinity(cluster.snapshot_cache),
         )
         self._passed_over: set[str] = set()
 

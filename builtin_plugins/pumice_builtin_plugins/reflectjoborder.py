@@ -7,8 +7,8 @@ from typing import Any
 
 from pumice import Plugin, hookimpl
 from pumice.model.job import Job
-from pumice.session.chunks import has_pending, is_ready_to_schedule
-from pumice.session.queue_tree import QueueTree
+from pumice.solver.queue_tree import QueueTree
+from pumice.solver.task_batches import has_pending, is_ready_to_schedule
 
 PATH = "/get-job-order"
 _ALLOCATE = "fair_allocate"

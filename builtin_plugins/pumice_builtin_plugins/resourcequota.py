@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pumice import PERMIT, Plugin, hookimpl
 from pumice.model.facts import ResourceQuota
 from pumice.model.job import Job
-from pumice_builtin_plugins._minimums import refuse
+from pumice_builtin_plugins.quota.min_resources import refuse
 
 
 class ResourceQuotas(Plugin):

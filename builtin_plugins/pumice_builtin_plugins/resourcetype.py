@@ -7,7 +7,7 @@ import numpy as np
 from pumice import Plugin, hookimpl
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
-from pumice_builtin_plugins._kai_nodes import gpu_less, wants_gpus
+from pumice_builtin_plugins.gpu.nodes import gpu_less, wants_gpus
 
 _SCORE = 10.0
 

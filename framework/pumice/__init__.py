@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pumice.hookspecs import extension_point
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, hookimpl
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "ABSTAIN": "pumice.combine",

@@ -37,7 +37,10 @@ class Renamed:
         )
 
 
-RENAMED: tuple[Renamed, ...] = ()
+RENAMED: tuple[Renamed, ...] = (
+    Renamed("scenario", "plan", since="0.2", point="reclaim_scenario_validator"),
+    Renamed("scenario", "plan", since="0.2", point="preempt_scenario_validator"),
+)
 """In the order of the renames. An entry whose ``gone_in`` is reached must be removed."""
 
 

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
-from pumice._collection import no_collection
+from pumice._gc import gc_paused
 from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
-from pumice.invariants import check
 from pumice.log import logger
-from pumice.model.upkeep import ClusterKeeper
+from pumice.model.incremental.keeper import ClusterKeeper
+from pumice.model.invariants import check
 from pumice.session.session import Session
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Scheduler:
         return decisions
 
     def _no_collection(self) -> AbstractContextManager[None]:
-        return no_collection() if self.policy.scheduler.uses("collection") else nullcontext()
+        return gc_paused() if self.policy.scheduler.uses("collection") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

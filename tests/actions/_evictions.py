@@ -10,9 +10,9 @@ import pytest
 from pumice import Action
 from pumice.config import Policy
 from pumice.decisions import Decisions
-from pumice_builtin_actions._foresight import QueueForesight
-from pumice_builtin_actions._promising import Promising
-from pumice_builtin_actions._victims import Evictable
+from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
+from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.victims import Evictable
 from tests.framework._build import World, amount
 
 
@@ -39,11 +39,13 @@ def outcome(decisions: Decisions) -> tuple[Any, ...]:
 def look_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every node look as if evictions there could free enough."""
 
-    def everywhere(self: Promising, request: np.ndarray, prey: Evictable, *_: Any) -> np.ndarray:
-        return np.ones(len(prey.tasks), bool)
+    def everywhere(
+        self: ReachableNodes, request: np.ndarray, evictable: Evictable, *_: Any
+    ) -> np.ndarray:
+        return np.ones(len(evictable.tasks), bool)
 
-    monkeypatch.setattr(Promising, "mask", everywhere)
-    monkeypatch.setattr(QueueForesight, "hopeless", lambda *args: False)
+    monkeypatch.setattr(ReachableNodes, "mask", everywhere)
+    monkeypatch.setattr(QueueLookahead, "hopeless", lambda *args: False)
 
 
 def crowded_world(seed: int) -> World:

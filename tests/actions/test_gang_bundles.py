@@ -8,8 +8,8 @@ import pytest
 
 from pumice.model.facts import SubGroupPolicy
 from pumice.model.task import PREEMPTABLE_STATUSES
-from pumice_builtin_actions._bundles import Bundle, Turns, in_order, in_turn, make_bundles
-from pumice_builtin_actions._givers import Givers
+from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, in_order, in_turn, make_bundles
+from pumice_builtin_actions.gang.donors import Donors
 from pumice_builtin_plugins.gang import Gang
 from tests.actions._evictions import crowded_world
 from tests.framework._build import World, amount, policy
@@ -106,7 +106,7 @@ def test_bundles_of_jobs_that_tie_go_by_worth_then_by_name():
         bundle for job in session.jobs.values() for bundle in make_bundles(list(job.tasks.values()))
     ]
     need = session.nodes.dimensions.vector(amount(cpu=2))
-    ordered = in_order(made, need, Turns(lambda left, right: False))
+    ordered = in_order(made, need, VictimOrder(lambda left, right: False))
     assert [bundle.job.name for bundle in ordered] == ["a", "b", "big"]
 
 
@@ -132,7 +132,7 @@ class TestTurns:
 @pytest.mark.parametrize("seed", range(20))
 def test_bundles_are_made_anew_for_jobs_that_something_happened_to(seed):
     session = crowded_world(seed).session(WIRING)
-    givers, rng = Givers(session, PREEMPTABLE_STATUSES), random.Random(seed)
+    givers, rng = Donors(session, PREEMPTABLE_STATUSES), random.Random(seed)
 
     def made(job, rows):
         tasks = [

@@ -7,11 +7,11 @@ from pumice.model.facts import NetworkTopology, SubGroupPolicy
 from pumice.verdicts import EvictionKind
 from pumice_builtin_actions.gangpreempt import Gangpreempt
 from pumice_builtin_plugins.conformance import Conformance
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
 from tests.framework._build import World, policy, promised, reasons
 

@@ -5,10 +5,10 @@ import pytest
 from pumice import Plugin, hookimpl
 from pumice.verdicts import EvictionKind
 from pumice_builtin_actions.gangreclaim import Gangreclaim
-from pumice_builtin_plugins.capacity import Capacity
+from pumice_builtin_plugins.capacity.plugin import Capacity
 from pumice_builtin_plugins.conformance import Conformance
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from tests.actions._evictions import crowded_world, evicted
 from tests.framework._build import World, policy, promised, reasons

@@ -7,14 +7,14 @@ from pumice.verdicts import Code, FitError, NodeVerdicts
 from pumice_builtin_actions.allocate import Allocate
 from pumice_builtin_actions.preempt import Preempt
 from pumice_builtin_plugins.conformance import Conformance
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.nodeorder import NodeOrder
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.nodeorder.plugin import NodeOrder
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome, with_options
-from tests.framework._build import World, policy, promised, reasons, seat
+from tests.framework._build import World, plugin_entry, policy, promised, reasons
 
 TIER = [Priority, Gang, Conformance]
 PLAIN = policy(TIER, actions=[Preempt])
@@ -53,7 +53,11 @@ def test_a_claimant_that_has_lost_tasks_meanwhile_is_served_sooner():
             world.pod(f"{name}-t-{number}", f"ns/{name}", node_selector={"room": "m"})
     world.job("first", priority=20, pod={"node_selector": {"room": "n"}})
     tiers = policy(
-        [Priority, seat(Gang, disable=["preemptable"]), seat(Drf, disable=["preemptable"])],
+        [
+            Priority,
+            plugin_entry(Gang, disable=["preemptable"]),
+            plugin_entry(Drf, disable=["preemptable"]),
+        ],
         [Predicates],
         actions=[Preempt],
     )
@@ -89,7 +93,7 @@ def test_filters_are_asked_again_after_every_eviction():
 
 def test_a_node_that_never_passes_gives_everybody_back():
     world = World().node("n", cpu=8).job("v", 3, min_member=0, on=["n"] * 3).job("w", priority=5)
-    decisions = world.run(policy([*TIER, seat(Crowded, most=-1)], actions=[Preempt]))
+    decisions = world.run(policy([*TIER, plugin_entry(Crowded, most=-1)], actions=[Preempt]))
     assert evicted(decisions) == []
     assert promised(decisions) == {}
 
@@ -97,7 +101,7 @@ def test_a_node_that_never_passes_gives_everybody_back():
 @pytest.mark.parametrize("code", [Code.UNRESOLVABLE, Code.ERROR, Code.WAIT, Code.SKIP])
 def test_a_node_with_an_objection_that_no_eviction_cures_is_not_tried(code):
     world = World().node("n", cpu=8).job("v", 3, min_member=0, on=["n"] * 3).job("w", priority=5)
-    decisions = world.run(policy([*TIER, seat(Crowded, code=code)], actions=[Preempt]))
+    decisions = world.run(policy([*TIER, plugin_entry(Crowded, code=code)], actions=[Preempt]))
     assert evicted(decisions) == []
 
 
@@ -162,7 +166,7 @@ def test_what_was_served_inside_a_job_before_the_first_failure_stays():
     world.pod("j-a-0", "ns/j", node="n", priority=1)
     world.pod("j-a-1", "ns/j", priority=9).pod("j-a-2", "ns/j", priority=5, cpu=9)
     world.pod("j-a-3", "ns/j", priority=4)
-    wiring = policy([Priority, seat(Gang, disable=["preemptable"])], actions=[Preempt])
+    wiring = policy([Priority, plugin_entry(Gang, disable=["preemptable"])], actions=[Preempt])
     decisions = world.run(wiring)
     assert evicted(decisions) == ["j-a-0"]
     assert promised(decisions) == {"j-a-1": "n"}
@@ -216,7 +220,7 @@ class TestNominatedNode:
     def test_it_waits_for_who_leaves_for_a_preemption(self, reason, priority, taken):
         condition = {"type": "DisruptionTarget", "status": "True", "reason": reason}
         lone = {"deleted": 1.0, "conditions": (condition,), "priority": priority}
-        assert self.run(seat(Crowded, most=0), **lone) == taken
+        assert self.run(plugin_entry(Crowded, most=0), **lone) == taken
 
 
 class Bound(Plugin):
@@ -252,7 +256,7 @@ class TestFullQueue:
     def test_evictions_on_one_node_must_be_enough(self, plugin, most, taken):
         world = World().node("n1", cpu=8).node("n2", cpu=8)
         world.job("v", 4, min_member=0, on=["n1", "n1", "n2", "n2"]).job("w", priority=5)
-        decisions = world.run(policy([*TIER, seat(plugin, most=most)], actions=[Preempt]))
+        decisions = world.run(policy([*TIER, plugin_entry(plugin, most=most)], actions=[Preempt]))
         assert len(evicted(decisions)) == taken
         assert len(decisions.pipelined) == bool(taken)
 
@@ -271,7 +275,7 @@ class TestFullQueue:
 
         world = World().node("n", cpu=8).job("v", 2, min_member=0, on=["n", "n"])
         world.job("w", priority=5)
-        world.run(policy([*TIER, seat(plugin, most=0), Hears], actions=[Preempt]))
+        world.run(policy([*TIER, plugin_entry(plugin, most=0), Hears], actions=[Preempt]))
         assert len(heard) == trials
 
 
@@ -280,8 +284,8 @@ class TestFullQueue:
 def test_passing_over_nodes_by_sums_changes_no_decision(seed, topology_aware, monkeypatch):
     wiring = with_options(
         policy(
-            [Priority, seat(Gang, disable=["preemptable"]), Conformance],
-            [seat(Drf, disable=["preemptable"]), Predicates, Proportion, NodeOrder],
+            [Priority, plugin_entry(Gang, disable=["preemptable"]), Conformance],
+            [plugin_entry(Drf, disable=["preemptable"]), Predicates, Proportion, NodeOrder],
             actions=[Allocate, Preempt],
         ),
         Preempt,

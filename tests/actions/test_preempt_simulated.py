@@ -5,18 +5,18 @@ import pytest
 from pumice import Plugin, hookimpl
 from pumice.model.task import PREEMPTABLE_STATUSES
 from pumice.verdicts import FitError
-from pumice_builtin_actions._simulate import Limits, select_victims
-from pumice_builtin_actions._victims import EvictableByQueue, of_other_jobs
+from pumice_builtin_actions.greedy.dry_run import Limits, select_victims
+from pumice_builtin_actions.greedy.victims import EvictableByQueue, of_other_jobs
 from pumice_builtin_actions.preempt import Preempt
 from pumice_builtin_plugins.conformance import Conformance
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
 from tests.framework._build import World, policy, promised, reasons, task
-from tests.framework._photo import differences, photograph
+from tests.framework._session_state import differences, photograph
 
 TIER = [Priority, Gang, Conformance]
 
@@ -73,7 +73,7 @@ def two_sizes(plugin: type[Plugin]):
 
 def select(session):
     claimant = task(session, "w-t-0")
-    assert session.questions.prepare(claimant) is None
+    assert session.queries.prepare(claimant) is None
     candidates = EvictableByQueue(session, PREEMPTABLE_STATUSES).of("q").tasks[0]
     return [t.uid for t in select_victims(session, claimant, 0, candidates)]
 
@@ -152,11 +152,11 @@ def test_simulating_changes_nothing(seed):
     session = crowded_world(seed).session(wiring, verify=True)
     claimants = [t for job in session.jobs.values() for t in job.pending]
     for claimant in claimants:
-        if session.questions.prepare(claimant) is not None:
+        if session.queries.prepare(claimant) is not None:
             continue
         before = photograph(session)
         accepts = of_other_jobs(claimant)
-        prey = EvictableByQueue(session, PREEMPTABLE_STATUSES).of(claimant.queue)
-        for row, tasks in enumerate(prey.tasks):
+        evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES).of(claimant.queue)
+        for row, tasks in enumerate(evictable.tasks):
             select_victims(session, claimant, row, [t for t in tasks if accepts(t)])
         assert differences(photograph(session), before) == []

@@ -6,11 +6,11 @@ from pumice import Plugin, hookimpl
 from pumice_builtin_actions.allocate import Allocate
 from pumice_builtin_actions.reclaim import Reclaim
 from pumice_builtin_plugins.conformance import Conformance
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome
 from tests.framework._build import World, policy, promised, reasons
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions._evicting import best_first
-from pumice_builtin_actions._promising import Promising
-from pumice_builtin_actions._victims import EvictableByQueue, Needed, covers
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_actions.greedy.eviction import best_first
+from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.victims import EvictableByQueue, Needed, covers
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world
 from tests.framework._build import World, policy
 
@@ -87,13 +87,13 @@ def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
 @pytest.mark.parametrize("seed", range(20))
 def test_promising_nodes_follow_what_happens_to_tasks(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
-    prey, rng = EvictableByQueue(session, PREEMPTABLE_STATUSES), random.Random(seed)
-    everybody, own = Promising(session), Promising(session)
+    evictable, rng = EvictableByQueue(session, PREEMPTABLE_STATUSES), random.Random(seed)
+    everybody, own = ReachableNodes(session), ReachableNodes(session)
     requests = [t.vector for job in session.jobs.values() for t in job.pending]
 
     def compare_masks():
         for request in requests:
-            every, spared = prey.reclaimable(), prey.of("a")
+            every, spared = evictable.reclaimable(), evictable.of("a")
             room = session.nodes.future_idle + every.total
             assert (everybody.mask(request, every) == covers(room, request)).all()
             left = room - spared.total
@@ -120,21 +120,21 @@ def test_rows_come_by_score_those_without_one_last(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_sums_follow_what_happens_to_tasks(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
-    prey = EvictableByQueue(session, PREEMPTABLE_STATUSES)
+    evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
     rng = random.Random(seed)
     running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
     with session.statement() as statement:
-        compare(session, prey)
+        compare(session, evictable)
         for task in rng.sample(running, len(running) // 2):
             statement.evict(task, "test")
-            compare(session, prey)
-    compare(session, prey)
+            compare(session, evictable)
+    compare(session, evictable)
 
 
-def compare(session, prey):
+def compare(session, evictable):
     for queue in session.queues.values():
-        check(session, prey.of(queue.name), lambda job, queue=queue: job.queue == queue.name)
-    check(session, prey.reclaimable(), lambda job: session.queues[job.queue].reclaimable)
+        check(session, evictable.of(queue.name), lambda job, queue=queue: job.queue == queue.name)
+    check(session, evictable.reclaimable(), lambda job: session.queues[job.queue].reclaimable)
 
 
 def check(session, found, concerns):

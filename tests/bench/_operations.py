@@ -13,7 +13,7 @@ from pumice.combine import Impl
 from pumice.config import policy_from_dict
 from pumice.scheduler import Scheduler
 from pumice.session import dispatch
-from pumice.session.voices import Filter, Scorer
+from pumice.session.nodes.voters import FilterVoter, ScoreVoter
 from pumice.solver.simulation import Simulation
 from tests.bench._case import Case
 
@@ -56,18 +56,18 @@ def _counting(counts: Counter[str]) -> Iterator[None]:
         return [[(_compared(impl, counts), plugin) for impl, plugin in tier] for tier in voters]
 
     def one(form: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(voice: Any, task: Any, nodes: Any, row: int) -> Any:
-            if voice.scalar is not None:
+        def asked(voter: Any, task: Any, nodes: Any, row: int) -> Any:
+            if voter.scalar is not None:
                 counts[NODES] += 1
-            return form(voice, task, nodes, row)
+            return form(voter, task, nodes, row)
 
         return asked
 
     def many(form: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(voice: Any, task: Any, nodes: Any, rows: Any) -> Any:
-            if voice.vector is not None:
+        def asked(voter: Any, task: Any, nodes: Any, rows: Any) -> Any:
+            if voter.vector is not None:
                 counts[NODES] += len(nodes) if rows is None else len(rows)
-            return form(voice, task, nodes, rows)
+            return form(voter, task, nodes, rows)
 
         return asked
 
@@ -79,10 +79,10 @@ def _counting(counts: Counter[str]) -> Iterator[None]:
 
     with (
         mock.patch.object(dispatch, "implementations", counted),
-        mock.patch.object(Filter, "one", one(Filter.one)),
-        mock.patch.object(Filter, "many", many(Filter.many)),
-        mock.patch.object(Scorer, "one", one(Scorer.one)),
-        mock.patch.object(Scorer, "many", many(Scorer.many)),
+        mock.patch.object(FilterVoter, "one", one(FilterVoter.one)),
+        mock.patch.object(FilterVoter, "many", many(FilterVoter.many)),
+        mock.patch.object(ScoreVoter, "one", one(ScoreVoter.one)),
+        mock.patch.object(ScoreVoter, "many", many(ScoreVoter.many)),
         mock.patch.object(Simulation, "run", simulated),
     ):
         yield

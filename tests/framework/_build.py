@@ -18,18 +18,31 @@ from pumice_builtin_actions.backfill import Backfill
 from pumice_builtin_actions.enqueue import Enqueue
 
 __all__ = [
-    "GI", "GPU", "NOW", "SOURCE", "VOLCANO", "Seat", "World",
-    "amount", "bound", "phases", "policy", "promised", "reasons", "seat", "task",
+    "GI",
+    "GPU",
+    "NOW",
+    "SOURCE",
+    "VOLCANO",
+    "TierEntry",
+    "World",
+    "amount",
+    "bound",
+    "phases",
+    "plugin_entry",
+    "policy",
+    "promised",
+    "reasons",
+    "task",
 ]  # fmt: skip
 
 World = Cluster
 SOURCE = Source("pumice-tests", "1.0", "tests:Here")
 VOLCANO = (Enqueue, Allocate, Backfill)
 
-Seat = type[Plugin] | PluginEntry
+TierEntry = type[Plugin] | PluginEntry
 
 
-def seat(
+def plugin_entry(
     plugin: type[Plugin],
     name: str = "",
     *,
@@ -51,7 +64,7 @@ def seat(
 
 
 def policy(
-    *tiers: Sequence[Seat],
+    *tiers: Sequence[TierEntry],
     actions: Sequence[type[Action]] = VOLCANO,
     on_plugin_error: Literal["raise", "isolate"] = "raise",
 ) -> Policy:
@@ -62,7 +75,9 @@ def policy(
             for action in actions
         ),
         tiers=tuple(
-            tuple(entry if isinstance(entry, PluginEntry) else seat(entry) for entry in tier)
+            tuple(
+                entry if isinstance(entry, PluginEntry) else plugin_entry(entry) for entry in tier
+            )
             for tier in tiers
         ),
         scheduler=SchedulerSettings(on_plugin_error=on_plugin_error),

@@ -17,7 +17,7 @@ from pumice.model.facts import (
     SubGroupPolicy,
 )
 from pumice.testing.cluster import NOW, amount
-from pumice.testing.draw import TAINT
+from pumice.testing.random_clusters import TAINT
 from tests.framework._worlds import seeded_world
 from tests.plugins._fair import FairWorld, ask
 

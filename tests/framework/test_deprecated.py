@@ -97,7 +97,7 @@ def test_a_plugin_under_old_names_loads_with_warnings_at_its_own_lines(old):
 def test_it_decides_as_before(old):
     world = World().node("a").node("b").job("j", tasks=1, cpu=1)
     session = world.session(policy(old), verify=True)
-    assert session.questions.scores(task(session, "j-t-0")).tolist() == [0.0, 7.0]
+    assert session.queries.scores(task(session, "j-t-0")).tolist() == [0.0, 7.0]
 
 
 def test_an_action_may_ask_and_need_by_the_old_name(old):

@@ -11,9 +11,9 @@ from pumice.ledger import Ledger, plain
 from pumice.verdicts import NodeVerdicts
 from pumice_builtin_plugins.binpack import Binpack
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from tests.framework._build import World, bound, policy, seat, task
+from tests.framework._build import World, bound, plugin_entry, policy, task
 from tests.framework._worlds import seeded_world
 
 EVENTS = {
@@ -242,6 +242,6 @@ def test_the_same_decisions_are_bound_and_recorded():
 
 
 def test_a_name_of_the_policy_is_the_name_in_the_ledger():
-    tiers = policy([seat(Gang, "my-gang")])
+    tiers = policy([plugin_entry(Gang, "my-gang")])
     events, _ = record(["job_ready"], policy_=tiers)
     assert {e["plugin"] for e in events if e["event"] == "vote"} == {"my-gang"}

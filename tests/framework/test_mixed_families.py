@@ -11,8 +11,8 @@ from pumice.model.cluster import build_cluster
 from pumice.model.facts import SubGroup
 from pumice.model.task import TaskStatus
 from pumice.scheduler import Scheduler
-from pumice.session.chunks import Chunks
-from pumice_builtin_actions._kinds import needs_whole_jobs
+from pumice.solver.task_batches import TaskBatches
+from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
 from tests.framework._build import World, bound, policy, reasons
 from tests.plugins._fair import FairWorld, ask
 
@@ -91,7 +91,7 @@ class TestVolcanoInTheSolver:
         for number, role in enumerate(["w", "w", "w", "ps"]):
             world.pod(f"p{number}", "ns/j", role=role, created=float(number))
         session = world.session(policy([]))
-        chunks, job = Chunks(session.ask), session.jobs["ns/j"]
+        chunks, job = TaskBatches(session.ask), session.jobs["ns/j"]
         assert [task.name for task in chunks.to_allocate(job, real=True)] == ["p0", "p3"]
         statement = session.statement()
         for name in ("p3", "p2", "p1", "p0"):
@@ -109,7 +109,7 @@ class TestVolcanoInTheSolver:
         for number, role in enumerate(["x", "ps", "w"], 1):
             world.pod(f"p{number}", "ns/j", role=role, created=float(number))
         session = world.session(policy([]))
-        chunk = Chunks(session.ask).to_allocate(session.jobs["ns/j"], real=True)
+        chunk = TaskBatches(session.ask).to_allocate(session.jobs["ns/j"], real=True)
         assert [task.name for task in chunk] == ["p3", "p1"]
 
     def test_a_failed_gang_leaves_nothing_behind(self):
@@ -238,7 +238,7 @@ class TestKaiInTheGreedyActions:
         else:
             group.sub_groups[where == "sub-group"].topology_constraint = constraint
         job = build_cluster(world.inventory, now=1.0).jobs["ns/j"]
-        refusal = needs_whole_jobs(job)
+        refusal = whole_job_need(job)
         assert refusal is not None
         assert "topology" in refusal.message
 

@@ -7,9 +7,9 @@ from pumice.discovery import Source
 from pumice.errors import PluginError
 from pumice_builtin_plugins.binpack import Binpack
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from tests.framework._build import World, amount, bound, phases, policy, reasons, seat
+from tests.framework._build import World, amount, bound, phases, plugin_entry, policy, reasons
 
 SOURCE = Source("pumice-faulty", "2.7", "pumice_faulty:Faulty")
 
@@ -32,7 +32,7 @@ def faulty(point, *arguments, subject=None, scope="cluster", options=None):
     scope_: dict = {"concerns": concerns}
     exec(source, scope_)
     method = hookimpl(scope=scope)(scope_[point])
-    return seat(type("Faulty", (Plugin,), {point: method}), source=SOURCE)
+    return plugin_entry(type("Faulty", (Plugin,), {point: method}), source=SOURCE)
 
 
 def crowd():
@@ -162,7 +162,7 @@ def test_a_key_without_an_opinion_lets_the_next_one_decide(point, answer):
             else eval("lambda self, task: key(self, task)", {"key": key})
         ),
     }
-    entry = seat(type("Silent", (Plugin,), methods), source=SOURCE)
+    entry = plugin_entry(type("Silent", (Plugin,), methods), source=SOURCE)
     world = World().node("a", cpu=1)
     if point == "job_order":
         world.job("low").job("high", priority=5)
@@ -193,7 +193,7 @@ def test_an_error_at_the_end_does_not_lose_what_was_decided():
         def on_session_close(self):
             told.append(self.name)
 
-    decisions = run(crowd(), faulty("on_session_close"), seat(Close))
+    decisions = run(crowd(), faulty("on_session_close"), plugin_entry(Close))
     assert len(decisions.binds) == 7
     assert phases(decisions)["first"] == "Inqueue"
     assert told == ["close"]

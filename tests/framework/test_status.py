@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pumice import Plugin, hookimpl
-from pumice.fit import FitErrors
+from pumice.fit_errors import FitErrors
 from pumice.model.task import TaskStatus, Transaction
 from pumice.status import (
     close,
@@ -16,7 +16,7 @@ from pumice.status import (
 )
 from pumice.verdicts import FitError, Refusal
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from tests.framework._build import World, phases, policy, promised, reasons, task
 
 _S = TaskStatus

@@ -8,13 +8,13 @@ from pumice_builtin_actions.allocate import Allocate
 from pumice_builtin_actions.backfill import Backfill
 from pumice_builtin_plugins.binpack import Binpack
 from pumice_builtin_plugins.conformance import Conformance
-from pumice_builtin_plugins.drf import Drf
+from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
-from pumice_builtin_plugins.nodeorder import NodeOrder
+from pumice_builtin_plugins.nodeorder.plugin import NodeOrder
 from pumice_builtin_plugins.overcommit import Overcommit
-from pumice_builtin_plugins.predicates import Predicates
+from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from pumice_builtin_plugins.proportion import Proportion
+from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.framework._build import NOW, World, policy
 from tests.framework._worlds import seeded_world
 from tests.twin.engine import Outcome, Twin

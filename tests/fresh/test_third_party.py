@@ -111,7 +111,7 @@ def write_distribution(folder: Path, source: str, version: str, **groups: list[s
     lines = [
         '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"',
         f'[project]\nname = "{folder.name}"\nversion = "{version}"',
-        'dependencies = ["pumice-framework>=0.1,<0.2"]',
+        'dependencies = ["pumice-framework>=0.2,<0.3"]',
         f'[tool.hatch.build.targets.wheel]\nonly-include = ["{module}.py"]',
     ]
     for group, names in groups.items():
@@ -251,13 +251,13 @@ class TestUninstalled:
                 ("fragmentation", "batch_node_order"),
             ]:
                 (part,) = plugins[name]
-                assert part["version"] == "0.1.0"
+                assert part["version"] == "0.2.0"
                 assert point in part["points"]
                 assert part["error"] is None
             (drain,) = listed(fresh_venv, "actions")["drain"]
             assert (drain["distribution"], drain["error"]) == ("pumice-drain", None)
             hook = listed(fresh_venv, "hooks")["should_drain"][0]
-            assert (hook["distribution"], hook["version"]) == ("pumice-drain", "0.1.0")
+            assert (hook["distribution"], hook["version"]) == ("pumice-drain", "0.2.0")
             assert "6 passed, 0 failed, 0 skipped" in fresh_venv.output("pumice", "test", CONTRIB)
         assert {"fifo", "drainlabel"}.isdisjoint(listed(fresh_venv, "plugins"))
         assert "should_drain" not in listed(fresh_venv, "hooks")

@@ -10,12 +10,12 @@ from typing import Any
 from pumice.config import policy_from_dict
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
-from pumice.model.gpu_request import GPU
+from pumice.model.gpu.request import GPU
 from pumice.model.job import Job
 from pumice.model.resources import Resource
 from pumice.model.task import Task
-from pumice.session.chunks import Chunks
 from pumice.session.session import Session
+from pumice.solver.task_batches import TaskBatches
 
 INF = math.inf
 NOW = 1_000_000.0
@@ -198,7 +198,7 @@ def placing_order(*labels: Mapping[str, str], plugins: Sequence[str]) -> list[in
     world.job("j", "q", *[ask(labels=label) for label in labels])
     world.open(*plugins)
     tasks = list(world.job_of("j").tasks.values())
-    compared = [task.name for task in Chunks(world.session.ask).sorted_tasks(tasks)]
+    compared = [task.name for task in TaskBatches(world.session.ask).sorted_tasks(tasks)]
     keyed = [task.name for task in world.session.order.sorted_tasks(tasks)]
     assert keyed == compared
     return [int(name.rpartition("-")[2]) for name in compared]

@@ -127,10 +127,10 @@ class Kube:
     def verdicts(self, name: str) -> dict[str, tuple[Code, tuple[str, ...]] | None]:
         """Per node None, or the code and the reasons; ``*`` when no node was asked at all."""
         task = self.task(name)
-        error = self.session.questions.prepare(task)
+        error = self.session.queries.prepare(task)
         if error is not None:
             return {"*": (error.code, error.reasons)}
-        verdicts = self.session.questions.verdicts(task)
+        verdicts = self.session.queries.verdicts(task)
         found = {}
         for row, node_name in enumerate(self.session.nodes.names):
             error = verdicts.error(row)
@@ -151,12 +151,12 @@ class Kube:
         """The scores of these nodes, or of all, seen together."""
         names = nodes or tuple(self.session.nodes.names)
         task = self.task(name)
-        self.session.questions.prepare(task)
+        self.session.queries.prepare(task)
         rows = None
         if nodes:
             rows = self.session.nodes.all_rows[sorted(map(self.row, nodes))]
             names = tuple(sorted(nodes))
-        return dict(zip(names, self.session.questions.scores(task, rows).tolist(), strict=True))
+        return dict(zip(names, self.session.queries.scores(task, rows).tolist(), strict=True))
 
     def place(self, name: str, node_name: str, *, promise: bool = False) -> Statement:
         statement = self.session.statement()

@@ -118,16 +118,16 @@ class SharedWorld:
     def scores(self, name: str, *nodes: str) -> list[float]:
         """What all plugins together score these nodes, or all, for a task."""
         rows = self.rows(*nodes) if nodes else None
-        result: list[float] = self.session.questions.scores(self.task(name), rows).tolist()
+        result: list[float] = self.session.queries.scores(self.task(name), rows).tolist()
         return result
 
     def refusals(self, name: str) -> dict[str, str]:
         """Node → why the filters refuse it for a task; those that accept are left out."""
-        task, questions = self.task(name), self.session.questions
-        error = questions.prepare(task)
+        task, queries = self.task(name), self.session.queries
+        error = queries.prepare(task)
         if error is not None:
             return {"*": str(error)}
-        verdicts = questions.verdicts(task)
+        verdicts = queries.verdicts(task)
         return {
             node: str(verdicts.error(row))
             for row, node in enumerate(self.session.nodes.names)

@@ -8,7 +8,7 @@ from pumice.errors import PolicyError
 from pumice.model.facts import Container, Pod
 from pumice.model.resources import Resource
 from pumice.verdicts import Code
-from pumice_builtin_plugins._gpu_cards import (
+from pumice_builtin_plugins.deviceshare.cards import (
     Card,
     CardDemand,
     Holding,
@@ -18,7 +18,12 @@ from pumice_builtin_plugins._gpu_cards import (
     asked,
     matching_rules,
 )
-from pumice_builtin_plugins._vgpu import Part, VirtualCards, VirtualDemand, virtual_demand
+from pumice_builtin_plugins.deviceshare.vgpu import (
+    Part,
+    VirtualCards,
+    VirtualDemand,
+    virtual_demand,
+)
 
 A, B, C = (f"GPU-{name},4,8000,NVIDIA-{name.upper()}100,true,hami-core" for name in "abc")
 SHARING = {"deviceshare.GPUSharingEnable": True}
@@ -208,7 +213,7 @@ def test_placements_are_counted_and_undone_exactly(world):
     assert used(plugin) == [(0, 0, 0), (2000, 0, 1)]
     statement = world.allocate("j-0", "j-1", node="n1")
     assert used(plugin) == [(5000, 0, 1), (7000, 0, 2)]
-    error = world.session.questions.predicate(world.task("j-2"), 0)
+    error = world.session.queries.predicate(world.task("j-2"), 0)
     assert (error.code, str(error)) == (Code.UNSCHEDULABLE, "no GPU has enough free memory")
     assert statement.allocate(world.task("j-2"), 0) == "no GPU has enough free memory"
     assert used(plugin) == [(5000, 0, 1), (7000, 0, 2)]
@@ -251,14 +256,14 @@ def test_parameters_of_virtual_gpus_are_in_nobody_s_books(world):
     assert set(task.request.scalars) == {"pods", "volcano.sh/vgpu-number"}
     assert session.jobs["ns/j"].min_resources == Resource(1000)
     assert world.inventory.pods["j-0"].request.get("volcano.sh/vgpu-memory") == 3_000_000
-    assert session.questions.fits_idle(task).tolist() == [True]
+    assert session.queries.fits_idle(task).tolist() == [True]
 
 
 def test_without_virtual_gpus_their_memory_is_a_resource_as_any_other(world):
     virtual_node(world, "n1", A)
     world.job("j", virtual(3000))
     world.open("deviceshare", **SHARING)
-    assert world.session.questions.fits_idle(world.task("j-0")).tolist() == [False]
+    assert world.session.queries.fits_idle(world.task("j-0")).tolist() == [False]
 
 
 def test_nodes_score_by_the_rounded_sum_of_their_cards_times_the_weight(world):
@@ -286,7 +291,7 @@ def test_a_node_without_devices_is_left_to_the_count_of_resources(world):
     plugin = world.open("deviceshare", **SHARING)
     node = world.session.nodes.handle(0)
     assert plugin.predicate(world.task("j-0"), node, None) is None
-    assert world.session.questions.fits_idle(world.task("j-0")).tolist() == [False]
+    assert world.session.queries.fits_idle(world.task("j-0")).tolist() == [False]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from pumice.config import policy_from_dict
-from pumice_builtin_plugins._hdrf import FairTree
-from pumice_builtin_plugins._shares import dominant_share, existing
+from pumice_builtin_plugins.drf.hierarchy import FairTree
+from pumice_builtin_plugins.drf.job_shares import dominant_share, existing
 
 
 class TestShares:

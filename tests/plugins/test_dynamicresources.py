@@ -156,7 +156,7 @@ class TestDevices:
         world.user("j", "c")
         world.open("dynamicresources")
         assert world.task("j").gpu.claimed == 2
-        assert world.session.questions.fits_idle(world.task("j")).tolist() == [True, False]
+        assert world.session.queries.fits_idle(world.task("j")).tolist() == [True, False]
 
 
 class TestRefusals:

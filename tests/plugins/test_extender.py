@@ -13,8 +13,8 @@ from pumice.errors import PluginError, PolicyError
 from pumice.model.facts import Container
 from pumice.model.resources import Resource
 from pumice.verdicts import Code
-from pumice_builtin_plugins import _extender_http
-from pumice_builtin_plugins._extender_http import ExtenderClient, ExtenderError
+from pumice_builtin_plugins.extender import http
+from pumice_builtin_plugins.extender.http import ExtenderClient, ExtenderError
 
 VERBS = [
     "onSessionOpen", "onSessionClose", "predicate", "prioritize", "preemptable", "reclaimable",
@@ -136,7 +136,7 @@ def test_nothing_is_asked_that_has_no_path(world, opened, service):
 
 def test_a_predicate_is_asked_about_the_task_and_the_node(world, opened, service):
     opened("predicate")
-    assert world.session.questions.predicate(world.task("j-0"), 0) is None
+    assert world.session.queries.predicate(world.task("j-0"), 0) is None
     (body,) = service.bodies("predicate")
     task, node = body["task"], body["node"]
     assert (task["UID"], task["Job"], task["Namespace"], task["Status"]) == ("j-0", "ns/j", "ns", 1)
@@ -167,14 +167,14 @@ def test_a_predicate_is_asked_about_the_task_and_the_node(world, opened, service
 def test_what_the_answer_of_a_predicate_means(world, opened, service, answer, code):
     service.answers["predicate"] = answer
     opened("predicate")
-    error = world.session.questions.predicate(world.task("j-0"), 0)
+    error = world.session.queries.predicate(world.task("j-0"), 0)
     assert (error and error.code) == code
 
 
 def test_scores_are_taken_by_name_and_missing_ones_are_0(world, opened, service):
     service.answers["prioritize"] = {"nodeScore": {"n2": 7.5, "n9": 100}}
     opened("prioritize")
-    assert world.session.questions.scores(world.task("j-0")).tolist() == [0, 7.5]
+    assert world.session.queries.scores(world.task("j-0")).tolist() == [0, 7.5]
     (body,) = service.bodies("prioritize")
     assert [node["Name"] for node in body["nodes"]] == ["n1", "n2"]
 
@@ -286,7 +286,7 @@ def test_what_failures_count_as(world, failing, ignorable):
 def test_scores_that_fail_cost_the_job_its_turn(world, failing):
     failing("prioritize")
     with pytest.raises(PluginError, match=r"plugin extender .* failed in node_order"):
-        world.session.questions.scores(world.task("j-0"))
+        world.session.queries.scores(world.task("j-0"))
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_the_time_limit_holds_however_slowly_the_answer_comes(service, parts):
 
 
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(service, monkeypatch):
-    monkeypatch.setattr(_extender_http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MOST_BYTES", 1000)
     service.answers["x"] = (200, json.dumps({"a": "b" * 2000}))
     with pytest.raises(ExtenderError, match="more than 1000 bytes"):
         ask(service.prefix)

@@ -7,10 +7,10 @@ import pytest
 from pumice.config import policy_from_dict
 from pumice.errors import PolicyError
 from pumice.model.facts import Queue
-from pumice.model.gpu_request import GPU
+from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
-from pumice_builtin_plugins._fair_amounts import NAMES
-from pumice_builtin_plugins._fair_queues import terms_of
+from pumice_builtin_plugins.fairshare.amounts import NAMES
+from pumice_builtin_plugins.fairshare.queues import terms_of
 from tests.plugins._fair import INF, FairWorld, ask, bound
 
 

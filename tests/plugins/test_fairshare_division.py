@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from pumice_builtin_plugins._fair_division import Claim, divide
+from pumice_builtin_plugins.fairshare.division import Claim, divide
 
 INF = float("inf")
 

@@ -5,10 +5,17 @@ from fractions import Fraction
 import pytest
 
 from pumice.model.facts import Queue
-from pumice_builtin_plugins._fair_amounts import Amounts
-from pumice_builtin_plugins._fair_queues import grow_tree
-from pumice_builtin_plugins._fair_reclaim import Books, Judge, Lump, Reclaimer, lump_of, rivals
-from pumice_builtin_plugins._fair_usage import NONE
+from pumice_builtin_plugins.fairshare.amounts import Amounts
+from pumice_builtin_plugins.fairshare.queues import grow_tree
+from pumice_builtin_plugins.fairshare.reclaim import (
+    Books,
+    EvictionUnit,
+    Reclaimer,
+    ReclaimValidator,
+    lump_of,
+    rivals,
+)
+from pumice_builtin_plugins.fairshare.usage import NONE
 from tests.plugins._fair import INF, FairWorld, ask, bound
 
 GPU_ONLY = frozenset({2})
@@ -50,11 +57,11 @@ class Rivals:
     def may(self, queue, required, preemptible=True, **taken):
         """Whether the queue may take these lumps, a list of GPUs from each queue."""
         lumps = {
-            name: [Lump(gpus(amount), GPU_ONLY) for amount in amounts]
+            name: [EvictionUnit(gpus(amount), GPU_ONLY) for amount in amounts]
             for name, amounts in taken.items()
         }
-        reclaimer = Reclaimer(self.tree[queue], Lump(gpus(required), GPU_ONLY), preemptible)
-        return Judge(self.tree, self.books, self.multiplier).allows(reclaimer, lumps)
+        reclaimer = Reclaimer(self.tree[queue], EvictionUnit(gpus(required), GPU_ONLY), preemptible)
+        return ReclaimValidator(self.tree, self.books, self.multiplier).allows(reclaimer, lumps)
 
 
 def leaves(*p1, p2, **more):
@@ -191,9 +198,9 @@ class TestLumps:
 
     def test_each_resource_is_taken_from_who_gives(self):
         queues = leaves(3, 3, 2, p2=(2, 2, 3))
-        lump = Lump((10, 20, 1000), GPU_ONLY)
+        lump = EvictionUnit((10, 20, 1000), GPU_ONLY)
         queues.books["p2"] = Books((100, 100, 3000), (0, 0, 0))
-        judge = Judge(queues.tree, queues.books, Fraction(1))
+        judge = ReclaimValidator(queues.tree, queues.books, Fraction(1))
         assert judge.allows(Reclaimer(queues.tree["p1"], lump, True), {"p2": [lump]})
         assert judge.left["p2"] == (90, 80, 2000)
         assert judge.left["d"] == (-10, -20, 4000)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from pumice.errors import PluginError
-from pumice.model.gpu_request import GPU
-from pumice_builtin_plugins._fair_usage import UsageHistory, Window, read_usage
+from pumice.model.gpu.request import GPU
+from pumice_builtin_plugins.fairshare.usage import UsageHistory, Window, read_usage
 from tests.plugins._fair import FairWorld, ask
 
 HOUR = 3600.0

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from pumice.model.gpus import WHOLE_GPU
-from pumice.session.room import ranked_devices
+from pumice.model.gpu.shares import WHOLE_GPU
+from pumice.session.nodes.gpu_room import ranked_devices
 from tests.plugins._shares import SharedWorld
 
 

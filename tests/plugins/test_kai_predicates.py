@@ -9,7 +9,7 @@ from pumice.model.job import Job
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
 from pumice.verdicts import Refusal
-from pumice_builtin_plugins.kai_predicates import KaiPredicates
+from pumice_builtin_plugins.kai_predicates.plugin import KaiPredicates
 from tests.framework._build import policy
 from tests.plugins._shares import HOST, SharedWorld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pumice.session.chunks import Chunks
+from pumice.solver.task_batches import TaskBatches
 from tests.plugins._fair import FairWorld, ask, placing_order
 
 ROLE = "training.kubeflow.org/job-role"
@@ -32,6 +32,6 @@ def test_the_leader_is_evicted_last():
         min_member=1,
     )
     world.open("kubeflow")
-    (first, *_), more = Chunks(world.session.ask).to_evict(world.job_of("j"))
+    (first, *_), more = TaskBatches(world.session.ask).to_evict(world.job_of("j"))
     assert first.name == "j-1"
     assert more

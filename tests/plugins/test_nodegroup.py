@@ -52,7 +52,7 @@ def test_no_eviction_cures_a_wrong_group(grouped):
     grouped.queue("q", affinity=affinity("red"))
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup")
-    verdicts = grouped.session.questions.verdicts(grouped.task("x-0"))
+    verdicts = grouped.session.queries.verdicts(grouped.task("x-0"))
     assert verdicts.codes.tolist() == [Code.OK, Code.UNRESOLVABLE, Code.UNRESOLVABLE]
     assert str(verdicts.error(1)) == "node group blue is not for queue q"
 
@@ -61,7 +61,7 @@ def test_a_queue_of_nothing_but_empty_lists_has_rules(grouped):
     grouped.queue("q", affinity=affinity())
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup", strict=False)
-    assert not grouped.session.questions.verdicts(grouped.task("x-0")).ok.any()
+    assert not grouped.session.queries.verdicts(grouped.task("x-0")).ok.any()
 
 
 def test_parents_in_a_circle_end_somewhere(grouped):
@@ -93,7 +93,7 @@ def test_limits(grouped, text, ok):
     grouped.queue("q", affinity=affinity("red"), annotations={LIMITS: text})
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup")
-    assert grouped.session.questions.verdicts(grouped.task("x-0")).ok[0] == ok
+    assert grouped.session.queries.verdicts(grouped.task("x-0")).ok[0] == ok
 
 
 def test_a_limit_counts_what_the_queue_holds_already_also_of_what_is_not_asked_for(grouped):
@@ -102,7 +102,7 @@ def test_a_limit_counts_what_the_queue_holds_already_also_of_what_is_not_asked_f
     grouped.job("r", {"cpu": 1, "memory": "2Gi", "on": "n1"}, queue="q")
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup")
-    error = grouped.session.questions.predicate(grouped.task("x-0"), 0)
+    error = grouped.session.queries.predicate(grouped.task("x-0"), 0)
     assert str(error) == "queue q has its limit of node group red"
 
 
@@ -132,7 +132,7 @@ def test_remembered_answers_are_as_good_as_fresh_ones(grouped):
     statement = session.statement()
     for name in ("x-0", "y-0", "x-1", "y-1", "x-2", "y-2"):
         task = session.cluster.tasks[name]
-        choice = session.questions.best(task)
+        choice = session.queries.best(task)
         if choice is not None:
             statement.allocate(task, choice.row)
             placed.append(name)

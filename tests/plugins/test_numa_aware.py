@@ -9,8 +9,8 @@ from pumice.model.facts import Container
 from pumice.model.resources import Resource
 from pumice.session.session import Session
 from pumice.verdicts import Code
-from pumice_builtin_plugins._numa_fit import assign, fewest, narrowest, take
-from pumice_builtin_plugins._numa_topology import LayoutPool, cpu_set, read_topology
+from pumice_builtin_plugins.numa_aware.fit import assign, fewest, narrowest, take
+from pumice_builtin_plugins.numa_aware.topology import LayoutPool, cpu_set, read_topology
 
 POLICY = "volcano.sh/numa-topology-policy"
 
@@ -175,7 +175,7 @@ def one(world):
 
 
 def verdict(world, name, node="n1"):
-    error = world.session.questions.predicate(world.task(name), world.session.nodes.row_of[node])
+    error = world.session.queries.predicate(world.task(name), world.session.nodes.row_of[node])
     return None if error is None else (error.code, str(error))
 
 

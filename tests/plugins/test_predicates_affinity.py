@@ -101,10 +101,10 @@ class TestApart:
 
     def test_an_eviction_cures_it_for_tasks_prepared_afterwards(self):
         kube = Kube(node("a"), pod("r", {"app": "x"}, on="a"), pod("p", affinity=apart(term("x"))))
-        task, questions = kube.task("p"), kube.session.questions
-        assert questions.prepare(task) is None
+        task, queries = kube.task("p"), kube.session.queries
+        assert queries.prepare(task) is None
         statement = kube.evict("r")
-        assert questions.predicate(task, 0) is not None  # counted before the eviction
+        assert queries.predicate(task, 0) is not None  # counted before the eviction
         assert kube.fitting("p") == {"a"}
         statement.discard()
         assert kube.fitting("p") == set()
@@ -190,7 +190,7 @@ class TestWhatIf:
             pod("p", affinity=apart(term("x"))),
         )
         if prepared:
-            assert kube.session.questions.prepare(kube.task("p")) is None
+            assert kube.session.queries.prepare(kube.task("p")) is None
         assert self.simulate(kube) == NOT_APART
         assert self.simulate(kube, ["s"]) == NOT_APART
         assert self.simulate(kube, ["r"]) is None
@@ -233,5 +233,5 @@ def test_tasks_are_kept_apart_by_the_labels_that_matter_only():
         pod("q", {"app": "x", "index": "1"}),
         pod("other", {"app": "y"}),
     )
-    ids = {name: kube.session.questions.class_id(kube.task(name)) for name in ("p", "q", "other")}
+    ids = {name: kube.session.queries.class_id(kube.task(name)) for name in ("p", "q", "other")}
     assert ids["p"] == ids["q"] != ids["other"]

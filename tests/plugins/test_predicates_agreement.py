@@ -153,10 +153,10 @@ def answers(kube: Kube) -> dict[str, Any]:
     found = {}
     for task in kube.session.cluster.tasks.values():
         if task.name.startswith("p") and not task.node:
-            error = kube.session.questions.prepare(task)
+            error = kube.session.queries.prepare(task)
             assert error is None
-            verdicts = kube.session.questions.verdicts(task)
-            scores = kube.session.questions.scores(task)
+            verdicts = kube.session.queries.verdicts(task)
+            scores = kube.session.queries.scores(task)
             found[task.name] = (verdicts.codes.tolist(), verdicts.reasons.tolist(), scores.tolist())
     return found
 
@@ -205,8 +205,8 @@ def test_both_forms_of_the_filter_agree(objects, data):
     nodes = kube.session.nodes
     for task in kube.session.cluster.tasks.values():
         if task.name.startswith("p"):
-            assert kube.session.questions.prepare(task) is None
-            kube.session.questions.class_id(task)
+            assert kube.session.queries.prepare(task) is None
+            kube.session.queries.class_id(task)
             many = kube.plugin.predicate_nodes(task, nodes.view())
             for row in range(len(nodes)):
                 assert many.error(row) == kube.plugin.predicate(task, nodes.handle(row), task.job)
@@ -225,7 +225,7 @@ def test_both_forms_of_the_score_agree(objects, data):
         for _ in range(3):
             change(kube, statement, data)
         for task in kube.session.cluster.tasks.values():
-            kube.session.questions.class_id(task)
+            kube.session.queries.class_id(task)
             many = kube.plugin.batch_node_order(task, nodes.view())
             for row in range(len(nodes)):
                 alone = kube.plugin.batch_node_order(task, nodes.view(np.array([row])))[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from pumice.verdicts import BindContext, Code
-from pumice_builtin_plugins._cel import CelError, compiled
+from pumice_builtin_plugins.kube.dra.cel import CelError, compiled
 from tests.plugins._kube import Kube, node, pod, thing
 
 DRA = "resource.k8s.io/v1"

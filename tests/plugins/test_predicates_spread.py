@@ -89,10 +89,10 @@ def test_an_eviction_counts_only_for_tasks_prepared_afterwards():
     kube = Kube(
         *zones(), *running(a1=1), pod("p", {"app": "x"}, topologySpreadConstraints=[spread()])
     )
-    task, questions = kube.task("p"), kube.session.questions
-    assert questions.prepare(task) is None
+    task, queries = kube.task("p"), kube.session.queries
+    assert queries.prepare(task) is None
     statement = kube.evict("a1-0")
-    assert questions.predicate(task, kube.row("a1")) is not None
+    assert queries.predicate(task, kube.row("a1")) is not None
     assert kube.fitting("p") == {"a1", "a2", "b1"}
     statement.discard()
     assert kube.fitting("p") == {"b1"}

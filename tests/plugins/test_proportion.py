@@ -7,7 +7,7 @@ import pytest
 
 from pumice import PERMIT, REJECT
 from pumice.model.resources import Resource
-from pumice_builtin_plugins._filling import water_fill
+from pumice_builtin_plugins.proportion.water_fill import water_fill
 
 _INF = float("inf")
 

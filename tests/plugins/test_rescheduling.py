@@ -4,7 +4,7 @@ import pytest
 
 from pumice.errors import PolicyError
 from pumice.session.session import Session
-from pumice_builtin_plugins._low_utilization import BusyNode, leaving
+from pumice_builtin_plugins.rescheduling.low_utilization import BusyNode, leaving
 
 LOW, TARGET = {"cpu": 20, "memory": 20, "pod": 100}, {"cpu": 50, "memory": 50, "pod": 100}
 

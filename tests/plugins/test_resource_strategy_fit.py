@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from pumice.errors import PumiceError
-from pumice_builtin_plugins._strategies import LEAST, MOST, Override, Strategy, strategy_of
+from pumice_builtin_plugins.resource_strategy_fit.strategies import (
+    LEAST,
+    MOST,
+    Override,
+    Strategy,
+    strategy_of,
+)
 
 NAME = "resource-strategy-fit"
 TYPE = "volcano.sh/resource-strategy-scoring-type"
@@ -106,9 +112,9 @@ class TestScore:
         wishes = {"annotations": {TYPE: MOST}}
         cluster.job("k", {"cpu": 1}, {"cpu": 1, "facts": wishes})
         plugin = cluster.open(NAME)
-        questions = cluster.session.questions
+        queries = cluster.session.queries
         plain, other = cluster.tasks("k-0", "k-1")
-        assert questions.class_id(plain) != questions.class_id(other)
+        assert queries.class_id(plain) != queries.class_id(other)
         assert scores(cluster, plugin, "k-1") == [1000 * 2 / 4, 1000 / 8]
 
     def test_scarce_resources_are_avoided(self, cluster):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pumice_builtin_plugins._roles import AFFINITY, ANTI_AFFINITY, ORDER, Roles
+from pumice_builtin_plugins.task_topology.roles import AFFINITY, ANTI_AFFINITY, ORDER, Roles
 
 NAME = "task-topology"
 

@@ -10,8 +10,12 @@ from pumice.errors import PolicyError
 from pumice.model.cluster import build_cluster
 from pumice.session.session import Session
 from pumice.verdicts import Code
-from pumice_builtin_plugins._budget import MAX_UNAVAILABLE, MIN_AVAILABLE, most_evictable
-from pumice_builtin_plugins.tdm import ZONE, is_open
+from pumice_builtin_plugins.tdm.disruption_budget import (
+    MAX_UNAVAILABLE,
+    MIN_AVAILABLE,
+    most_evictable,
+)
+from pumice_builtin_plugins.tdm.plugin import ZONE, is_open
 
 DAY = {"tdm.revocable-zone.day": "08:00-18:00"}
 
@@ -64,26 +68,26 @@ class TestNodes:
         zoned.job("x", {"facts": {"annotations": {ZONE: "*"}}}, {})
         zoned.open("tdm", **DAY)
         willing, other = zoned.tasks("x-0", "x-1")
-        questions = zoned.session.questions
-        assert questions.verdicts(willing).codes.tolist() == [Code.OK, Code.UNRESOLVABLE, Code.OK]
-        assert questions.verdicts(other).codes.tolist() == [
+        queries = zoned.session.queries
+        assert queries.verdicts(willing).codes.tolist() == [Code.OK, Code.UNRESOLVABLE, Code.OK]
+        assert queries.verdicts(other).codes.tolist() == [
             Code.UNRESOLVABLE,
             Code.UNRESOLVABLE,
             Code.OK,
         ]
-        assert questions.scores(willing).tolist() == [100, 0, 0]
-        assert questions.scores(other).tolist() == [0, 0, 0]
+        assert queries.scores(willing).tolist() == [100, 0, 0]
+        assert queries.scores(other).tolist() == [0, 0, 0]
 
     def test_a_pod_that_says_it_is_preemptable_accepts_revocable_nodes(self, zoned):
         zoned.job("x", {"facts": {"annotations": {"volcano.sh/preemptable": "true"}}})
         zoned.open("tdm", **DAY)
-        assert zoned.session.questions.verdicts(zoned.task("x-0")).ok[0]
+        assert zoned.session.queries.verdicts(zoned.task("x-0")).ok[0]
 
     def test_without_zones_no_node_is_special(self, world):
         world.node("n1")
         world.job("x", {})
         world.open("tdm", **DAY)
-        assert world.session.questions.verdicts(world.task("x-0")).ok.all()
+        assert world.session.queries.verdicts(world.task("x-0")).ok.all()
 
 
 class TestJobs:

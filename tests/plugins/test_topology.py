@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pumice.model.facts import SubGroup
-from pumice_builtin_plugins._domains import Demand, Domain, Topology, measure
+from pumice_builtin_plugins.topology.domains import Demand, Domain, Topology, measure
 from tests.plugins._fair import FairWorld, ask
 
 LEVELS = ("block", "rack")
@@ -176,14 +176,14 @@ class TestScores:
         racks = Racks("b1/r1=2", "b1/r2=4", "b1/r3=8")
         racks.gang(ask(), required="block", preferred="rack")
         racks.sets()
-        scores = racks.session.questions.scores(racks.task("j-0"))
+        scores = racks.session.queries.scores(racks.task("j-0"))
         assert scores.tolist() == [30_000, 60_000, 100_000]
 
     def test_nodes_outside_are_dropped(self):
         racks = Racks("b1/r1", "b1")
         racks.gang(ask(), preferred="rack")
         racks.sets()
-        scores = racks.session.questions.scores(racks.task("j-0")).tolist()
+        scores = racks.session.queries.scores(racks.task("j-0")).tolist()
         assert scores[0] == 100_000
         assert math.isnan(scores[1])
 
@@ -191,14 +191,14 @@ class TestScores:
         racks = Racks("b1/r1", "b1/r2")
         racks.gang(ask(), required="rack")
         racks.sets()
-        assert racks.session.questions.scores(racks.task("j-0")).tolist() == [0, 0]
+        assert racks.session.queries.scores(racks.task("j-0")).tolist() == [0, 0]
 
     def test_the_next_job_starts_afresh(self):
         racks = Racks("b1/r1", "b1/r2")
         racks.gang(ask(), preferred="rack")
         racks.sets()
         racks.session.ask.pre_job_allocation(racks.job_of("j"))
-        assert racks.session.questions.scores(racks.task("j-0")).tolist() == [0, 0]
+        assert racks.session.queries.scores(racks.task("j-0")).tolist() == [0, 0]
 
     def test_a_pod_set_has_its_own_before_those_of_its_parents(self):
         racks = Racks("b1/r1=2", "b1/r2=4")
@@ -214,8 +214,8 @@ class TestScores:
         session.ask.subset_nodes(
             job, pod_set, {"a": pod_set}, pod_set.pending, session.nodes.all_rows
         )
-        assert session.questions.scores(racks.task("j-0")).tolist() == [100_000, 100_000]
-        assert session.questions.scores(racks.task("j-1")).tolist() == [50_000, 100_000]
+        assert session.queries.scores(racks.task("j-0")).tolist() == [100_000, 100_000]
+        assert session.queries.scores(racks.task("j-1")).tolist() == [50_000, 100_000]
 
 
 class TestDomains:

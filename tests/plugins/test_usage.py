@@ -5,7 +5,7 @@ import pytest
 from pumice.errors import PumiceError
 from pumice.model.facts import Container, Pod
 from pumice.model.resources import Resource
-from pumice_builtin_plugins._usage_estimate import Estimator, estimate
+from pumice_builtin_plugins.usage.estimate import Estimator, estimate
 
 MIB = 2**20
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from pumice.model.facts import PriorityClass, SubGroup
-from pumice.testing.draw import AFFINITIES, TAINT, TOLERATION
+from pumice.testing.random_clusters import AFFINITIES, TAINT, TOLERATION
 from tests.plugins._fair import FairWorld, ask
 from tests.twin.volcano_world import GONE, WISHES
 

@@ -14,26 +14,28 @@ import pytest
 from pumice.config import SchedulerSettings
 from pumice.decisions import Decisions
 from pumice.errors import StatementError
+from pumice.model.incremental.refresh import CachedCluster
 from pumice.model.nodes import NodeTable
-from pumice.model.renewal import KeptCluster
-from pumice.session import answers, ranked
-from pumice.session.answers import ClassAnswers
+from pumice.session.nodes import class_cache
+from pumice.session.nodes.class_cache import ClassCache
+from pumice.session.nodes.queries import NodeQueries
+from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
-from pumice.session.questions import NodeQuestions
-from pumice.session.voices import Scorer
 from pumice.shortcuts import ALL, SHORTCUTS
-from pumice.solver.slots import Slots
+from pumice.solver import ranked_jobs
+from pumice.solver.capacity_bound import CapacityBound
 from pumice.solver.steps import Steps
-from pumice.solver.walk import VictimWalk
+from pumice.solver.victim_sequence import VictimSequence
 from pumice.verdicts import FitError
-from pumice_builtin_actions import _fair, _worksheet
-from pumice_builtin_actions._foresight import QueueForesight
-from pumice_builtin_actions._promising import Promising
-from pumice_builtin_actions._victims import Evictable
-from pumice_builtin_plugins._fair_amounts import NOTHING
-from pumice_builtin_plugins._fair_order import JobAmounts
-from pumice_builtin_plugins._presence import Tally
-from pumice_builtin_plugins._queues import QueueShare, add_to, take_from
+from pumice_builtin_actions import solver_action
+from pumice_builtin_actions.greedy import pending_work
+from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
+from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.victims import Evictable
+from pumice_builtin_plugins.fairshare.amounts import NOTHING
+from pumice_builtin_plugins.fairshare.order import JobAmounts
+from pumice_builtin_plugins.kube.pod_counts import Tally
+from pumice_builtin_plugins.quota.queue_books import QueueShare, add_to, take_from
 from tests.twin.worlds import POLICIES, SOLVING, TwinWorld, seeded_twin_world
 
 CLUSTERS = 1000
@@ -88,13 +90,13 @@ def _listed(part: Any) -> list[Any]:
 
 def _stale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remembered answers are not renewed."""
-    renew = ClassAnswers.renew
+    renew = ClassCache.renew
 
-    def once(self: ClassAnswers, task: Any) -> None:
+    def once(self: ClassCache, task: Any) -> None:
         if self.version < 0:
             renew(self, task)
 
-    monkeypatch.setattr(ClassAnswers, "renew", once)
+    monkeypatch.setattr(ClassCache, "renew", once)
 
 
 def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,23 +107,23 @@ def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _odd_scalar(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scalar form of a score is another than the vector's."""
-    one = Scorer.one
-    monkeypatch.setattr(Scorer, "one", lambda *args: one(*args) - 50.0)
+    one = ScoreVoter.one
+    monkeypatch.setattr(ScoreVoter, "one", lambda *args: one(*args) - 50.0)
 
 
 def _others_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reasons of the last task that failed are taken for those of the next."""
     of_table: WeakKeyDictionary[NodeTable, Any] = WeakKeyDictionary()
 
-    def known(answers: ClassAnswers) -> Any:
+    def known(answers: ClassCache) -> Any:
         last = of_table.get(answers.nodes)
         return last and (answers.version, last[1])
 
-    def note(answers: ClassAnswers, found: Any) -> None:
+    def note(answers: ClassCache, found: Any) -> None:
         if found is not None:
             of_table[answers.nodes] = found
 
-    monkeypatch.setattr(ClassAnswers, "snapshot", property(known, note))
+    monkeypatch.setattr(ClassCache, "snapshot", property(known, note))
 
 
 def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,32 +133,32 @@ def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _lost_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each queue, the job that ranks last is missing."""
-    refresh = ranked.RankedJobs.refresh
+    refresh = ranked_jobs.RankedJobs.refresh
 
-    def lossy(jobs: ranked.RankedJobs) -> dict[str, list[Any]]:
+    def lossy(jobs: ranked_jobs.RankedJobs) -> dict[str, list[Any]]:
         return {queue: entries[:-1] for queue, entries in refresh(jobs).items()}
 
-    monkeypatch.setattr(ranked.RankedJobs, "refresh", lossy)
+    monkeypatch.setattr(ranked_jobs.RankedJobs, "refresh", lossy)
 
 
 def _refuse_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every job of two tasks is refused as too large."""
-    monkeypatch.setattr(_fair, "fits_empty_cluster", lambda nodes, tasks: len(tasks) < 2)
+    monkeypatch.setattr(solver_action, "fits_empty_cluster", lambda nodes, tasks: len(tasks) < 2)
 
 
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked alone, the first node takes nobody."""
-    predicate = NodeQuestions.predicate
+    predicate = NodeQueries.predicate
 
-    def picky(questions: NodeQuestions, task: Any, row: int) -> Any:
-        return predicate(questions, task, row) if row else FitError.of("not this one")
+    def picky(queries: NodeQueries, task: Any, row: int) -> Any:
+        return predicate(queries, task, row) if row else FitError.of("not this one")
 
-    monkeypatch.setattr(NodeQuestions, "predicate", picky)
+    monkeypatch.setattr(NodeQueries, "predicate", picky)
 
 
 def _roles_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a role are taken to ask the same."""
-    monkeypatch.setattr(_worksheet, "_mixed_roles", lambda *args: frozenset())
+    monkeypatch.setattr(pending_work, "_mixed_roles", lambda *args: frozenset())
 
 
 def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,20 +168,20 @@ def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first node never promises anything."""
-    mask = Promising.mask
+    mask = ReachableNodes.mask
 
-    def blind(promising: Promising, *args: Any) -> np.ndarray:
+    def blind(promising: ReachableNodes, *args: Any) -> np.ndarray:
         found = mask(promising, *args).copy()
         if promising._looks_ahead:
             found[:1] = False
         return found
 
-    monkeypatch.setattr(Promising, "mask", blind)
+    monkeypatch.setattr(ReachableNodes, "mask", blind)
 
 
 def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue that is full is taken to stay full."""
-    monkeypatch.setattr(QueueForesight, "hopeless", lambda *args: True)
+    monkeypatch.setattr(QueueLookahead, "hopeless", lambda *args: True)
 
 
 def _old_shares(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,27 +209,27 @@ def _old_tallies(monkeypatch: pytest.MonkeyPatch) -> None:
 def _fixed_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """What depends on a node's facts only is taken to be the node's number."""
 
-    def numbered(task: Any, nodes: NodeTable, voices: Any) -> list[Any]:
-        found = [voice for voice, scope in voices if scope == "row"]
+    def numbered(task: Any, nodes: NodeTable, voters: Any) -> list[Any]:
+        found = [voter for voter, scope in voters if scope == "row"]
         numbers = np.arange(len(nodes)) * 50.0
-        return [*found, *[numbers for _, scope in voices if scope == "static"]]
+        return [*found, *[numbers for _, scope in voters if scope == "static"]]
 
-    monkeypatch.setattr(answers, "_fixed_scorers", numbered)
+    monkeypatch.setattr(class_cache, "_fixed_scorers", numbered)
 
 
 def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least and the most are taken to stay what they were."""
-    monkeypatch.setattr(ClassAnswers, "_spans_hold", lambda *args: True)
+    monkeypatch.setattr(ClassCache, "_spans_hold", lambda *args: True)
 
 
 def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is never room for more than one task."""
-    suffice = Slots.suffice
+    suffice = CapacityBound.suffice
 
-    def full(slots: Slots, demand: Any, *args: Any, **kwargs: Any) -> bool:
+    def full(slots: CapacityBound, demand: Any, *args: Any, **kwargs: Any) -> bool:
         return sum(demand.values()) < 2 and suffice(slots, demand, *args, **kwargs)
 
-    monkeypatch.setattr(Slots, "suffice", full)
+    monkeypatch.setattr(CapacityBound, "suffice", full)
 
 
 def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,20 +246,20 @@ def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _short_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the victims that are asked for together, the last is lost."""
-    look_ahead = VictimWalk.look_ahead
+    look_ahead = VictimSequence.look_ahead
 
-    def lossy(walk: VictimWalk, count: int) -> bool:
+    def lossy(walk: VictimSequence, count: int) -> bool:
         found = look_ahead(walk, count)
         if found and count > 1:
             walk._visits.pop()
         return found
 
-    monkeypatch.setattr(VictimWalk, "look_ahead", lossy)
+    monkeypatch.setattr(VictimSequence, "look_ahead", lossy)
 
 
 def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cluster of the last cycle is that of the next."""
-    monkeypatch.setattr(KeptCluster, "renew", lambda *args, **kwargs: True)
+    monkeypatch.setattr(CachedCluster, "renew", lambda *args, **kwargs: True)
 
 
 LIES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from pumice.model.facts import DisruptionBudget, HyperNode, NetworkTopology, SubGroupPolicy
 from pumice.testing.cluster import NOW, Cluster, amount
-from pumice.testing.draw import AFFINITIES, SHUNNED, TAINT, TOLERATION
+from pumice.testing.random_clusters import AFFINITIES, SHUNNED, TAINT, TOLERATION
 
 NEAR = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
 SPREAD = {

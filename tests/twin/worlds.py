@@ -13,7 +13,7 @@ from pumice.config import Policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
-from pumice.testing.draw import seeded_cluster
+from pumice.testing.random_clusters import seeded_cluster
 from tests.twin import kai_world, volcano_world
 
 GREEDY = ("enqueue", "allocate", "backfill", "reclaim", "preempt")
@@ -30,7 +30,7 @@ def greedy(*plugins: Any, actions: Sequence[str] = GREEDY, **tables: Any) -> dic
 def kai(*plugins: str, leave: Sequence[str] = (), **tables: Any) -> dict[str, Any]:
     """The preset with plugins added and left out."""
     (tier,) = policy_from_dict({"preset": "kai"}).raw["tiers"]
-    kept = [seat for seat in tier["plugins"] if seat not in leave]
+    kept = [plugin_entry for plugin_entry in tier["plugins"] if plugin_entry not in leave]
     return {"preset": "kai", "tiers": [{"plugins": [*kept, *plugins]}], **tables}
 
 

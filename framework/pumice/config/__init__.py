@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pumice.config.dialects import translate
 from pumice.config.duration import Duration
-from pumice.config.holder import PolicyHolder
 from pumice.config.load import load_policy, policy_from_dict
 from pumice.config.policy import ActionEntry, MissingParts, PluginEntry, Policy
 from pumice.config.presets import DEFAULT_PRESET, preset_names
+from pumice.config.reload import PolicyHolder
 from pumice.config.settings import SchedulerSettings
 
 __all__ = [

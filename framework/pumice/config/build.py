@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pumice._nearest import did_you_mean
-from pumice.config.advice import advise
 from pumice.config.layers import Layer
 from pumice.config.lines import KeyPath
+from pumice.config.lint import advise
 from pumice.config.options import flatten, names, validate
 from pumice.config.overrides import loosely
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.problems import Problems
+from pumice.config.sections import Reference, read_actions, read_tiers
 from pumice.config.settings import SchedulerSettings
-from pumice.config.shape import Seat, read_actions, read_tiers
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import LoadError
 from pumice.plugin import OptionsModel
@@ -51,8 +51,8 @@ class Builder:
     def build(self, *, complete: bool = True) -> Policy:
         """Make the policy. When not ``complete``, a key that is absent is no problem."""
         self._check_keys()
-        actions, tiers = self._seats(complete)
-        plugins = [seat for tier in tiers for seat in tier]
+        actions, tiers = self._references(complete)
+        plugins = [reference for tier in tiers for reference in tier]
         made_plugins, plugin_values = self._parts("plugin", plugins)
         made_actions, action_values = self._parts("action", actions)
         scheduler, scheduler_values = self._scheduler()
@@ -65,15 +65,15 @@ class Builder:
                 for name, (loaded, options) in made_actions.items()
             ),
             tiers=tuple(
-                tuple(self._entry(seat, *made_plugins[seat.name]) for seat in tier)
+                tuple(self._entry(reference, *made_plugins[reference.name]) for reference in tier)
                 for tier in tiers
             ),
             scheduler=scheduler,
             warnings=(),
             origin=self.origin,
             raw={
-                "actions": [seat.name for seat in actions],
-                "tiers": [{"plugins": [_plain(seat) for seat in tier]} for tier in tiers],
+                "actions": [reference.name for reference in actions],
+                "tiers": [{"plugins": [_plain(reference) for reference in tier]} for tier in tiers],
                 "plugin": plugin_values,
                 "action": action_values,
                 "scheduler": scheduler_values,
@@ -87,16 +87,18 @@ class Builder:
         )
 
     def _check_companions(
-        self, tier: Sequence[Seat], made: Mapping[str, tuple[Loaded, OptionsModel]]
+        self, tier: Sequence[Reference], made: Mapping[str, tuple[Loaded, OptionsModel]]
     ) -> None:
         """Let each plugin warn of the company it is in."""
-        names = {seat.name for seat in tier}
-        for seat in tier:
-            if seat.name in made:
-                loaded, options = made[seat.name]
-                caution = loaded.cls.caution(options, names - {seat.name})
+        names = {reference.name for reference in tier}
+        for reference in tier:
+            if reference.name in made:
+                loaded, options = made[reference.name]
+                caution = loaded.cls.caution(options, names - {reference.name})
                 if caution is not None:
-                    self.problems.warn(seat.layer, seat.path, f"{seat.name}: {caution}")
+                    self.problems.warn(
+                        reference.layer, reference.path, f"{reference.name}: {caution}"
+                    )
 
     def _check_keys(self) -> None:
         for layer in self.layers:
@@ -107,7 +109,7 @@ class Builder:
                 elif key == "preset" and layer.override:
                     self.problems.add(layer, (key,), "the preset cannot be overridden")
 
-    def _seats(self, complete: bool) -> tuple[list[Seat], list[list[Seat]]]:
+    def _references(self, complete: bool) -> tuple[list[Reference], list[list[Reference]]]:
         last = {key: layer for layer in self.layers for key in layer.data}
         for key in ("actions", "tiers"):
             if key not in last and complete:
@@ -121,34 +123,36 @@ class Builder:
         )
 
     def _parts(
-        self, part: Part, seats: Sequence[Seat]
+        self, part: Part, references: Sequence[Reference]
     ) -> tuple[dict[str, tuple[Loaded, OptionsModel]], dict[str, dict[str, Any]]]:
         """Load what is listed and make its options; also the options as they were written."""
-        loaded = {seat.name: self._load(part, seat) for seat in seats}
+        loaded = {reference.name: self._load(part, reference) for reference in references}
         given = self._given(part, loaded)
         made = {}
-        for seat in seats:
-            known = loaded[seat.name]
+        for reference in references:
+            known = loaded[reference.name]
             if known is None:
                 continue
-            self.origins[part, seat.name] = seat.layer.origin(seat.path)
+            self.origins[part, reference.name] = reference.layer.origin(reference.path)
             aliases = {n: f.alias or n for n, f in known.cls.Options.model_fields.items()}
-            for key, (layer, path) in given[seat.name].origins.items():
-                self.origins[part, seat.name, aliases.get(key, key)] = layer.origin(path)
-            options = self._options(part, seat, known, given[seat.name])
+            for key, (layer, path) in given[reference.name].origins.items():
+                self.origins[part, reference.name, aliases.get(key, key)] = layer.origin(path)
+            options = self._options(part, reference, known, given[reference.name])
             if options is not None:
-                made[seat.name] = (known, options)
+                made[reference.name] = (known, options)
         return made, {name: found.values for name, found in given.items() if found.values}
 
-    def _load(self, part: Part, seat: Seat) -> Loaded | None:
-        if seat.name not in self.catalog.names(part):
-            self.problems.add_missing(part, seat.name, seat.layer, seat.path, self.catalog)
+    def _load(self, part: Part, reference: Reference) -> Loaded | None:
+        if reference.name not in self.catalog.names(part):
+            self.problems.add_missing(
+                part, reference.name, reference.layer, reference.path, self.catalog
+            )
             return None
         try:
-            return self.catalog.load(part, seat.name)
+            return self.catalog.load(part, reference.name)
         except LoadError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            self.problems.add(seat.layer, seat.path, f"{error}{hint}")
+            self.problems.add(reference.layer, reference.path, f"{error}{hint}")
             return None
 
     def _given(self, part: Part, listed: Mapping[str, Loaded | None]) -> dict[str, _Given]:
@@ -196,12 +200,14 @@ class Builder:
         )
 
     def _options(
-        self, part: Part, seat: Seat, loaded: Loaded, given: _Given
+        self, part: Part, reference: Reference, loaded: Loaded, given: _Given
     ) -> OptionsModel | None:
-        what = f"{part} {seat.name!r} ({loaded.source.label})"
+        what = f"{part} {reference.name!r} ({loaded.source.label})"
         options, problems = validate(loaded.cls.Options, given.values, what)
         for key, text in problems:
-            self.problems.add(*given.origins.get(key or "", (seat.layer, seat.path)), text)
+            self.problems.add(
+                *given.origins.get(key or "", (reference.layer, reference.path)), text
+            )
         return options
 
     def _scheduler(self) -> tuple[SchedulerSettings, dict[str, Any]]:
@@ -221,23 +227,23 @@ class Builder:
             self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)
         return settings or SchedulerSettings(), given.values
 
-    def _entry(self, seat: Seat, loaded: Loaded, options: OptionsModel) -> PluginEntry:
+    def _entry(self, reference: Reference, loaded: Loaded, options: OptionsModel) -> PluginEntry:
         return PluginEntry(
-            seat.name,
+            reference.name,
             loaded.cls,
             options,
             loaded.source,
             loaded.points,
-            seat.enable,
-            seat.disable,
+            reference.enable,
+            reference.disable,
             self.catalog.points,
         )
 
 
-def _plain(seat: Seat) -> str | dict[str, Any]:
-    entry: dict[str, Any] = {"name": seat.name}
-    if seat.enable is not None:
-        entry["enable"] = sorted(seat.enable)
-    if seat.disable:
-        entry["disable"] = sorted(seat.disable)
-    return entry if len(entry) > 1 else seat.name
+def _plain(reference: Reference) -> str | dict[str, Any]:
+    entry: dict[str, Any] = {"name": reference.name}
+    if reference.enable is not None:
+        entry["enable"] = sorted(reference.enable)
+    if reference.disable:
+        entry["disable"] = sorted(reference.disable)
+    return entry if len(entry) > 1 else reference.name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pumice._nearest import did_you_mean
-from pumice.config.importers.volcano import translate_volcano
+from pumice.config.importers.volcano.policy import translate_volcano
 from pumice.config.kai import translate_kai
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError

@@ -11,7 +11,7 @@ from pumice.combine import Rule
 from pumice.hookspecs import POINTS, ExtensionPoint, is_point, read_points
 from pumice.plugin import Plugin
 
-_RESERVED = frozenset({"has", "seat", "voters"}) | frozenset(dir(Plugin)) | {"name", "session"}
+_RESERVED = frozenset({"has", "position", "voters"}) | frozenset(dir(Plugin)) | {"name", "session"}
 """Names that a session's ``ask`` or a plugin has for something else."""
 _KINDS = inspect.Parameter
 

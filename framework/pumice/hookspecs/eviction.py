@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pumice.combine import All, FirstPlugin, Notify, TieredIntersection, UnionOfFirstTier
 from pumice.hookspecs._point import extension_point
@@ -11,6 +11,7 @@ from pumice.hookspecs._point import extension_point
 if TYPE_CHECKING:
     from pumice.model.job import Job
     from pumice.model.task import Task
+    from pumice.solver.plan import Plan
     from pumice.verdicts import EvictionContext
 
 
@@ -87,7 +88,7 @@ class EvictionSpecs:
         """
 
     @extension_point(All())
-    def reclaim_scenario_validator(self, scenario: Any) -> bool | None:
+    def reclaim_scenario_validator(self, plan: Plan) -> bool | None:
         """Whether a whole reclaim plan, as simulated, is acceptable.
 
         Asked by the solver's reclaim for every plan that places the job. False drops the plan.
@@ -96,7 +97,7 @@ class EvictionSpecs:
         """
 
     @extension_point(All())
-    def preempt_scenario_validator(self, scenario: Any) -> bool | None:
+    def preempt_scenario_validator(self, plan: Plan) -> bool | None:
         """Whether a whole preemption plan, as simulated, is acceptable.
 
         Asked by the solver's preempt for every plan that places the job. False drops the plan.

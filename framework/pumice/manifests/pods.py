@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from pumice.manifests.containers import ContainerSet, container_set, host_ports
-from pumice.manifests.podwire import ConditionWire, PodWire, SpecWire, StatusWire
+from pumice.manifests.pod_wire import ConditionWire, PodWire, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.requests import Family, effective_request
 from pumice.manifests.shapes import Affinity, Spread, Toleration, checked

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from pumice._collection import no_collection
+from pumice._gc import gc_paused
 from pumice.manifests import groups, nodes, others, queues
 from pumice.manifests.files import Item, documents, flatten
 from pumice.manifests.links import link
@@ -68,7 +68,7 @@ def load(paths: Iterable[str | Path], *, default_queue: str = "default") -> Inve
 
     :raises ManifestError: a file cannot be read at all.
     """
-    with no_collection():
+    with gc_paused():
         return read_objects(documents(paths), default_queue=default_queue)
 
 

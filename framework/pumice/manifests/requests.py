@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pumice.manifests.containers import NO_CONTAINERS, ContainerSet
-from pumice.manifests.podwire import SpecWire, StatusWire
+from pumice.manifests.pod_wire import SpecWire, StatusWire
 from pumice.manifests.pool import Pool
 from pumice.manifests.wire import ANY_OBJECT, decode
 from pumice.model.quantity import PODS

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.describe import Describer, Vectors
+from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Queue
-from pumice.model.findings import Findings
-from pumice.model.gpu_request import GPU
+from pumice.model.families.kai.nodes import describe_kai_nodes, is_kai
+from pumice.model.gpu.request import GPU
+from pumice.model.incremental.snapshot_cache import SnapshotCache
 from pumice.model.job import Job
-from pumice.model.kai_nodes import describe_kai_nodes, is_kai
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.model.topology import HyperNodeTree
@@ -39,7 +39,7 @@ class Cluster:
     hyper_nodes: HyperNodeTree
     total: np.ndarray
     """What all nodes have, by dimension."""
-    found: Findings
+    snapshot_cache: SnapshotCache
     """What plugins make of the cluster as the cycle found it."""
     extra: dict[str, Any] = field(default_factory=dict)
     job_journal: list[Job] = field(default_factory=list)
@@ -58,7 +58,7 @@ def build_cluster(
     nodes = NodeTable(inventory.nodes.values(), dimensions)
     if kai:
         describe_kai_nodes(nodes, inventory)
-    describer = Describer(
+    builder = ModelBuilder(
         inventory,
         now=now,
         scheduler_names=scheduler_names,
@@ -67,43 +67,43 @@ def build_cluster(
         kai=kai,
         tree=grow_tree(inventory, nodes),
     )
-    jobs = describer.jobs
+    jobs = builder.jobs
     for uid, group in sorted(inventory.groups.items()):
-        if describer.makes_job(group):
-            jobs[uid] = describer.job(group)
+        if builder.makes_job(group):
+            jobs[uid] = builder.job(group)
     tasks: dict[str, Task] = {}
     for pod in sorted(inventory.pods.values(), key=by_name):
-        owner = describer.owner(pod)
-        task = tasks[pod.uid] = describer.task(pod, owner)
+        owner = builder.owner(pod)
+        task = tasks[pod.uid] = builder.task(pod, owner)
         if owner is not None:
-            describer.join(task, owner)
-        if describer.is_held(task):
+            builder.join(task, owner)
+        if builder.is_held(task):
             row = nodes.row_of.get(task.node)
             if row is not None:
                 nodes.add(row, task, task.status)
     for job in jobs.values():
-        describer.settle(job)
-    return assemble(describer, nodes, tasks, Findings(nodes, jobs, tasks))
+        builder.settle(job)
+    return assemble(builder, nodes, tasks, SnapshotCache(nodes, jobs, tasks))
 
 
 def assemble(
-    describer: Describer, nodes: NodeTable, tasks: dict[str, Task], found: Findings
+    builder: ModelBuilder, nodes: NodeTable, tasks: dict[str, Task], snapshot_cache: SnapshotCache
 ) -> Cluster:
     """The cluster of parts that are complete."""
-    inventory = describer.inventory
+    inventory = builder.inventory
     return Cluster(
         inventory=inventory,
-        now=describer.now,
+        now=builder.now,
         dimensions=nodes.dimensions,
         nodes=nodes,
         tasks=tasks,
-        jobs=describer.jobs,
+        jobs=builder.jobs,
         queues=dict(sorted(inventory.queues.items())),
-        hyper_nodes=describer.tree,
+        hyper_nodes=builder.tree,
         total=nodes.allocatable.sum(axis=0),
-        found=found,
+        snapshot_cache=snapshot_cache,
         extra=dict(inventory.extra),
-        job_journal=describer.job_journal,
+        job_journal=builder.job_journal,
     )
 
 

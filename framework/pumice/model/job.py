@@ -12,9 +12,9 @@ import numpy as np
 from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
 
 if TYPE_CHECKING:
-    from pumice.fit import FitErrors
+    from pumice.fit_errors import FitErrors
     from pumice.model.facts import NetworkTopology, PodGroup, Raw, SubGroupPolicy
-    from pumice.model.pod_sets import SubGroupSet
+    from pumice.model.families.kai.pod_sets import SubGroupSet
     from pumice.model.resources import Resource
     from pumice.verdicts import Refusal
 
@@ -114,8 +114,8 @@ class SubJob(Members):
 
     __slots__ = (
         "allocated_hyper_node",
-        "found",
         "group_id",
+        "initial",
         "job",
         "match_index",
         "name",
@@ -149,8 +149,8 @@ class SubJob(Members):
         self.topology_constraint: Raw | None = None
         self.parent: SubGroupSet | None = None
         """For a pod set: the inner sub-group above it."""
-        self.found: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
+        self.initial: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
 
     def __repr__(self) -> str:
         return f"<sub-job {self.uid}>"
@@ -166,8 +166,8 @@ class Job(Members):
         "created",
         "family",
         "fit_errors",
-        "found",
         "group",
+        "initial",
         "journal",
         "last_start",
         "min_resources",
@@ -234,8 +234,8 @@ class Job(Members):
         self.reason = ""
         self.state: dict[str, Any] = {}
         """Notes of plugins and actions for this cycle, by name."""
-        self.found: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
+        self.initial: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""

@@ -14,9 +14,9 @@ import numpy as np
 from pumice.errors import StatementError
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Node
-from pumice.model.gpu_request import GPU
-from pumice.model.gpus import GpuShares
-from pumice.model.kept import KeptColumns
+from pumice.model.gpu.request import GPU
+from pumice.model.gpu.shares import GpuShares
+from pumice.model.incremental.column_cache import ColumnCache
 from pumice.model.resources import Resource
 from pumice.model.task import Task, TaskStatus
 
@@ -66,7 +66,7 @@ class NodeTable:
         self._relabelled: list[int] = []
         """Rows on which a status changed that counts the same."""
         self._fact_columns: dict[Hashable, np.ndarray] = {}
-        self.lasting = KeptColumns()
+        self.lasting = ColumnCache()
         """Fact columns that are kept from cycle to cycle."""
         self._handles: dict[int, NodeHandle] = {}
         self._shares: dict[int, GpuShares] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pumice.model.gpu_request import NO_GPU, GpuRequest
+from pumice.model.gpu.request import NO_GPU, GpuRequest
 
 if TYPE_CHECKING:
     from pumice.model.facts import Pod
@@ -70,10 +70,10 @@ class Task:
         "constraints",
         "created",
         "eviction_occurred",
-        "found",
         "gated",
         "gpu",
         "gpu_groups",
+        "initial",
         "job",
         "job_hyper_node",
         "key",
@@ -135,8 +135,8 @@ class Task:
         """Whether its status is that of an operation which has not been committed."""
         self.state: dict[str, Any] = {}
         """Per-plugin notes for this cycle, by plugin name (what pre_predicate prepared)."""
-        self.found: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.as_found`."""
+        self.initial: tuple[Any, ...] = ()
+        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from pumice.labels import matches_selector
+from pumice.kube.labels import matches_selector
 from pumice.model.facts import HyperNode, Node
 
 ROOT = "<cluster-top-hypernode>"

@@ -16,7 +16,7 @@ from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError, ScenarioError
-from pumice.model.describe import task_status
+from pumice.model.build import task_status
 from pumice.model.facts import Inventory
 from pumice.scenarios import cluster
 from pumice.scenarios.files import read_file

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.resources import Resource
     from pumice.model.task import Task
+    from pumice.solver.plan import Plan
     from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
 
 
@@ -39,12 +40,12 @@ def bind(method: Callable[..., Any], args: Sequence[str]) -> Answer:
     return bound
 
 
-Seated = tuple["PluginEntry", Plugin]
+BoundPlugin = tuple["PluginEntry", Plugin]
 """A plugin entry of the policy with the instance that this session made for it."""
 
 
 def implementations(
-    point: ExtensionPoint, tiers: Sequence[Sequence[Seated]]
+    point: ExtensionPoint, tiers: Sequence[Sequence[BoundPlugin]]
 ) -> list[list[tuple[Impl, Plugin]]]:
     """The enabled implementations of a point, tier by tier, in policy order."""
     found = []
@@ -90,8 +91,8 @@ class Dispatch:
     can_reclaim_resources: Callable[[Job], bool | None]
     reclaim_victim_filter: Callable[[Job, Job], bool]
     preempt_victim_filter: Callable[[Job, Job], bool]
-    reclaim_scenario_validator: Callable[[Any], bool]
-    preempt_scenario_validator: Callable[[Any], bool]
+    reclaim_scenario_validator: Callable[[Plan], bool]
+    preempt_scenario_validator: Callable[[Plan], bool]
     on_job_solution_start: Callable[[], None]
     overused: Callable[[Queue], bool]
     preemptive: Callable[[Queue, Sequence[Task]], bool]
@@ -125,7 +126,7 @@ class Dispatch:
 
     def __init__(
         self,
-        tiers: Sequence[Sequence[Seated]],
+        tiers: Sequence[Sequence[BoundPlugin]],
         *,
         on_error: Callable[[PluginError], None],
         ledger: Ledger | None = None,
@@ -133,9 +134,9 @@ class Dispatch:
     ) -> None:
         self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
         """Per extension point and tier: who is asked."""
-        self.seat = {
+        self.position = {
             entry.name: number
-            for number, (entry, _) in enumerate(seated for tier in tiers for seated in tier)
+            for number, (entry, _) in enumerate(bound for tier in tiers for bound in tier)
         }
         """Plugin name → its position in the policy."""
         for point in points.values():

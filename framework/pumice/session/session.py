@@ -15,9 +15,9 @@ from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
-from pumice.session.dispatch import Dispatch, Seated
+from pumice.session.dispatch import BoundPlugin, Dispatch
+from pumice.session.nodes.queries import NodeQueries
 from pumice.session.order import Order
-from pumice.session.questions import NodeQuestions
 from pumice.session.shard import Shard
 from pumice.session.statement import Statement
 from pumice.status import eviction_reason
@@ -69,7 +69,7 @@ class Session:
         self._open_statements: list[Statement] = []
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
-        tiers: list[list[Seated]] = [
+        tiers: list[list[BoundPlugin]] = [
             [(entry, entry.cls(self, entry.options, entry.name)) for entry in tier]
             for tier in policy.tiers
         ]
@@ -83,9 +83,9 @@ class Session:
         )
         self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
-        cluster.found.close()
+        cluster.snapshot_cache.close()
         # After opening, so that a plugin's scope may depend on what it found.
-        self.questions = NodeQuestions(self, verify=verify)
+        self.queries = NodeQueries(self, verify=verify)
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
         self._pre_bind_rollback = {
             impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier

@@ -6,8 +6,8 @@ statement that holds the evictions and the promises, ready to be committed.
 
 from __future__ import annotations
 
-from pumice.solver.failed import FailedJobs
-from pumice.solver.scenario import Scenario, VictimGroup, VictimJob
+from pumice.solver.failed_jobs import FailedJobs
+from pumice.solver.plan import Plan, VictimGroup, VictimJob
 from pumice.solver.search import Solver
 
-__all__ = ["FailedJobs", "Scenario", "Solver", "VictimGroup", "VictimJob"]
+__all__ = ["FailedJobs", "Plan", "Solver", "VictimGroup", "VictimJob"]

@@ -10,13 +10,13 @@ import numpy as np
 
 from pumice.model.job import Job
 from pumice.model.task import Task
-from pumice.session.chunks import is_gang_satisfied, job_used_count
-from pumice.session.queue_tree import QueueTree, takes_jobs
 from pumice.session.statement import Statement
-from pumice.session.whole_jobs import WholeJobs
-from pumice.solver.scenario import Scenario
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.plan import Plan
+from pumice.solver.queue_tree import QueueTree, takes_jobs
 from pumice.solver.simulation import Simulation
 from pumice.solver.steps import BudgetError, Rules, Steps
+from pumice.solver.task_batches import is_gang_satisfied, job_used_count
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -37,19 +37,24 @@ class Solver:
     def __init__(
         self,
         session: Session,
-        placer: WholeJobs,
+        placer: GangPlacer,
         *,
         victims: Callable[[Job], QueueTree],
-        validator: Callable[[Scenario], bool],
+        validator: Callable[[Plan], bool],
         allow_consolidating: bool = True,
         only_moves: bool = False,
         budget: int = 0,
-        ghosts: bool = False,
+        stale_releases: bool = False,
     ) -> None:
         self._session = session
         self._placer = placer
         self._rules = Rules(
-            victims, validator, allow_consolidating, only_moves, exact=not ghosts, budget=budget
+            victims,
+            validator,
+            allow_consolidating,
+            only_moves,
+            exact=not stale_releases,
+            budget=budget,
         )
         self._simulation = Simulation(session, placer)
         self.simulations = 0
@@ -65,13 +70,13 @@ class Solver:
         return any(task.gpu.shared for task in self._session.cluster.tasks.values())
 
     @property
-    def leaves_ghosts(self) -> bool:
+    def leaves_stale_releases(self) -> bool:
         """Whether a search that fails may change what later ones find."""
         return not self._rules.exact and self.shares_gpus
 
-    def chunk(self, job: Job) -> list[Task]:
+    def batch(self, job: Job) -> list[Task]:
         """The tasks that a search for the job would have to place together."""
-        return self._placer.chunks.to_allocate(job, real=False)
+        return self._placer.batches.to_allocate(job, real=False)
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
         """A statement that makes room for the job's next chunk and promises it, or None."""
@@ -79,14 +84,14 @@ class Solver:
         if not takes_jobs(self._session, job.queue):
             return None
         used_before = job_used_count(job)
-        tasks = self.chunk(job)
+        tasks = self.batch(job)
         rows = np.unique(np.fromiter(feasible, np.intp))
         exact = self._rules.exact
         with Statement(self._session, exact=exact) as statement:
             steps = Steps(
                 self._session,
                 self._rules,
-                self._placer.chunks,
+                self._placer.batches,
                 self._simulation,
                 statement,
                 job,

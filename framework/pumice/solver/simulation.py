@@ -10,11 +10,11 @@ import numpy as np
 
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
-from pumice.session.chunks import has_pending
-from pumice.session.queue_tree import QueueTree
-from pumice.session.ranked import RankedJobs
 from pumice.session.statement import Statement
-from pumice.session.whole_jobs import WholeJobs
+from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.queue_tree import QueueTree
+from pumice.solver.ranked_jobs import RankedJobs
+from pumice.solver.task_batches import has_pending
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 class Simulation:
     """Tries out what would happen to a claimant and to victims that have been evicted for it."""
 
-    def __init__(self, session: Session, placer: WholeJobs) -> None:
+    def __init__(self, session: Session, placer: GangPlacer) -> None:
         self._session = session
         self._placer = placer
         self._ranks = session.order.has_job_keys and session.uses("ranked")
-        self._counts_slots = session.uses("slots")
+        self._bounds_capacity = session.uses("slots")
 
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
@@ -40,9 +40,9 @@ class Simulation:
         claimant_placed = False
         for job in self._in_order(claimant, of_victims):
             if job is not claimant:
-                if not self._counts_slots or room.may_take_from(job):
-                    self._placer.place(statement, job, where, promise=True)
-            elif self._placer.place(statement, job, where, promise=True):
+                if not self._bounds_capacity or room.may_take_from(job):
+                    self._placer.place(statement, job, where, simulate=True)
+            elif self._placer.place(statement, job, where, simulate=True):
                 claimant_placed = True
             else:
                 return False

@@ -10,14 +10,14 @@ import numpy as np
 
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
-from pumice.session.chunks import Chunks
-from pumice.session.queue_tree import QueueTree
 from pumice.session.statement import Statement
-from pumice.solver.filters import Filters, ScenarioFilter
-from pumice.solver.scenario import Scenario, VictimGroup
+from pumice.solver.capacity_bound import Asked, CapacityBound, asked_by
+from pumice.solver.plan import Plan, VictimGroup
+from pumice.solver.plan_filters import PlanFilter, PlanFilters
+from pumice.solver.queue_tree import QueueTree
 from pumice.solver.simulation import Simulation
-from pumice.solver.slots import Asked, Slots, asked_by
-from pumice.solver.walk import VictimWalk
+from pumice.solver.task_batches import TaskBatches
+from pumice.solver.victim_sequence import VictimSequence
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
     """What a solver was told: see there."""
 
     victims: Callable[[Job], QueueTree]
-    validator: Callable[[Scenario], bool]
+    validator: Callable[[Plan], bool]
     allow_consolidating: bool
     only_moves: bool
     exact: bool
@@ -56,7 +56,7 @@ class Steps:
         self,
         session: Session,
         rules: Rules,
-        chunks: Chunks,
+        batches: TaskBatches,
         simulation: Simulation,
         statement: Statement,
         job: Job,
@@ -65,7 +65,7 @@ class Steps:
     ) -> None:
         self._session = session
         self._rules = rules
-        self._chunks = chunks
+        self._batches = batches
         self._simulation = simulation
         self._statement = statement
         self._job = job
@@ -74,9 +74,9 @@ class Steps:
         self._feasible = frozenset(rows.tolist())
         self._opened: set[int] = set()
         """More rows that are open to the claimant in this step."""
-        self._filters = Filters(session, rows)
-        self._slots = Slots(session.nodes, map(asked_by, tasks), rows)
-        self._walk = VictimWalk(rules.victims(job), chunks)
+        self._filters = PlanFilters(session, rows)
+        self._capacity = CapacityBound(session.nodes, map(asked_by, tasks), rows)
+        self._sequence = VictimSequence(rules.victims(job), batches)
         self._part = job.subset(())
         """What is being placed of the job in this step."""
         self._minimums: Counter[str] = Counter()
@@ -86,19 +86,19 @@ class Steps:
         self._recorded: list[VictimGroup] = []
         self._evicted: list[Task] = []
         """Whom the first operations of the statement evict."""
-        self._haunted = False
+        self._inexact_undo = False
         """Whether an undo may leave something behind."""
-        self._counts_slots = session.uses("slots")
+        self._bounds_capacity = session.uses("slots")
         self._keeps_prefix = session.uses("prefix")
-        self._keeps_walk = session.uses("walk")
+        self._keeps_sequence = session.uses("walk")
         self.simulations = 0
         self.refused = 0
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
         tasks = self._tasks
-        if len(tasks) > 1 and self._keeps_walk:
-            self._walk.look_ahead(len(tasks))
+        if len(tasks) > 1 and self._keeps_sequence:
+            self._sequence.look_ahead(len(tasks))
         return bool(tasks) and all(map(self._step, tasks))
 
     def _step(self, task: Task) -> bool:
@@ -106,24 +106,22 @@ class Steps:
         self._opened = set()
         recorded = [task for group in self._recorded for task in group.tasks]
         self._take_back(recorded)
-        if self._haunted:
-            self._filters = Filters(self._session, self._rows)
+        if self._inexact_undo:
+            self._filters = PlanFilters(self._session, self._rows)
         self._widen(task)
-        scenario = Scenario(
-            self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating
-        )
-        self._set_out(scenario.recorded_uids)
+        plan = Plan(self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating)
+        self._set_out(plan.recorded_uids)
         filters = self._filters.make(self._part)
-        if self._passes(filters, scenario) and self._try(scenario, recorded):
+        if self._passes(filters, plan) and self._try(plan, recorded):
             return True
         position = 0
         while self._has_visit(position):
-            group = self._walk.group(position)
+            group = self._sequence.group(position)
             position += 1
-            if group is None or group.tasks[0].uid in scenario.recorded_uids:
+            if group is None or group.tasks[0].uid in plan.recorded_uids:
                 continue
-            scenario.add(group)
-            if self._passes(filters, scenario) and self._try(scenario, recorded):
+            plan.add(group)
+            if self._passes(filters, plan) and self._try(plan, recorded):
                 return True
         return False
 
@@ -134,8 +132,8 @@ class Steps:
         self._part.widen(task, self._minimums[task.sub_job.uid])
         self._demand[asked_by(task)] += 1
 
-    def _passes(self, filters: list[ScenarioFilter], scenario: Scenario) -> bool:
-        if all(rule.may_work(scenario) for rule in filters):
+    def _passes(self, filters: list[PlanFilter], plan: Plan) -> bool:
+        if all(rule.may_work(plan) for rule in filters):
             return True
         self.refused += 1
         return False
@@ -144,34 +142,34 @@ class Steps:
 
     def _set_out(self, recorded: set[str]) -> None:
         """Go over the victims again from the first, leaving out those that are set."""
-        if not self._walk.serves(recorded) or (recorded and not self._keeps_walk):
+        if not self._sequence.serves(recorded) or (recorded and not self._keeps_sequence):
             self._take_back([])
-            self._walk = VictimWalk(self._rules.victims(self._job), self._chunks, recorded)
+            self._sequence = VictimSequence(self._rules.victims(self._job), self._batches, recorded)
 
     def _has_visit(self, position: int) -> bool:
-        walk = self._walk
-        if position < len(walk):
+        sequence = self._sequence
+        if position < len(sequence):
             return True
         if not len(self._statement):
-            return walk.look_ahead(1)
+            return sequence.look_ahead(1)
         self._take_back([])
-        return walk.look_ahead(len(walk) + 1 if self._keeps_walk else 1)
+        return sequence.look_ahead(len(sequence) + 1 if self._keeps_sequence else 1)
 
     # -- one scenario
 
-    def _try(self, scenario: Scenario, recorded: list[Task]) -> bool:
+    def _try(self, plan: Plan, recorded: list[Task]) -> bool:
         """Simulate a scenario, node by node of the newest victim."""
-        latest, statement = scenario.latest, self._statement
+        latest, statement = plan.latest, self._statement
         if latest is None and not recorded:
             return False
         nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
         begun = False
         for node in nodes:
-            groups = [] if latest is None else scenario.groups_on(node)
+            groups = [] if latest is None else plan.groups_on(node)
             if not self._are_here(groups):
                 break
             going = dict.fromkeys(task for group in groups for task in group.tasks)
-            fresh = [task for task in going if task.uid not in scenario.recorded_uids]
+            fresh = [task for task in going if task.uid not in plan.recorded_uids]
             leaving = [*recorded, *fresh]
             freed = self._freed_by(leaving)
             # The validator's no ends a scenario and opens rows: else it is as good as a failure.
@@ -183,15 +181,15 @@ class Steps:
                 self._evict(recorded[len(self._evicted) :])
                 begun = True
             self._evict(fresh)
-            victims = [*scenario.recorded, *groups]
+            victims = [*plan.recorded, *groups]
             self.simulations += 1
             of_victims = {group.job.uid for group in victims}
             where = self._where(freed)
-            if self._simulation.run(statement, scenario.preemptor, of_victims, where):
-                if not self._rules.validator(scenario):
+            if self._simulation.run(statement, plan.preemptor, of_victims, where):
+                if not self._rules.validator(plan):
                     # What the plan would have freed stays open for the rest of the step.
                     self._opened |= freed
-                    self._slots.open(freed)
+                    self._capacity.open(freed)
                     break
                 self._recorded = _gone(victims)
                 return True
@@ -209,9 +207,9 @@ class Steps:
         return all(task.node in row_of for group in groups for task in group.tasks)
 
     def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
-        if self._haunted or not self._counts_slots:
+        if self._inexact_undo or not self._bounds_capacity:
             return True
-        return self._slots.suffice(self._demand, leaving, for_victims=all_stay)
+        return self._capacity.suffice(self._demand, leaving, for_victims=all_stay)
 
     def _spend(self) -> None:
         budget = self._rules.budget
@@ -239,12 +237,12 @@ class Steps:
             self._statement.evict(task, session.current_action, claimant=claimant)
             self._evicted.append(task)
             if not self._rules.exact and (task.gpu.shared or task.gpu_groups):
-                self._haunted = True
+                self._inexact_undo = True
 
     def _take_back(self, recorded: list[Task]) -> None:
         """Take everything back but the evictions that these victims begin with."""
         evicted, common = self._evicted, 0
-        if not self._haunted and self._keeps_prefix:
+        if not self._inexact_undo and self._keeps_prefix:
             for one, other in zip(evicted, recorded, strict=False):
                 if one is not other:
                     break

@@ -10,10 +10,10 @@ from pumice.config import Policy, policy_from_dict
 from pumice.discovery import Catalog, Loaded
 from pumice.plugin import Plugin
 from pumice.session.session import Session
-from pumice.testing import examine
+from pumice.testing import contract_checks
 from pumice.testing.cluster import Cluster
-from pumice.testing.draw import seeded_cluster
-from pumice.testing.photo import books, differences, plugin_state
+from pumice.testing.random_clusters import seeded_cluster
+from pumice.testing.session_state import books, differences, plugin_state
 
 
 class PluginContract:
@@ -50,56 +50,56 @@ class PluginContract:
             Cluster().nodes("a").job("j", tasks=0),
         ):
             session = self._session(cluster)
-            examine.answers(session)
+            contract_checks.answers(session)
             session.ask.on_session_close()
 
     def test_it_changes_nothing_that_it_is_given(self) -> None:
         # Unverified, for a change would be found as a remembered answer gone wrong.
         for session in self._sessions(verify=False):
-            before = (books(session), examine.facts(session))
-            examine.answers(session)
-            after = (books(session), examine.facts(session))
+            before = (books(session), contract_checks.facts(session))
+            contract_checks.answers(session)
+            after = (books(session), contract_checks.facts(session))
             for now, then in zip(after, before, strict=True):
                 changed = differences(now, then)
                 assert not changed, _tell("an answer changed what the plugin was given", changed)
 
     def test_it_is_deterministic(self) -> None:
         for first, second in zip(self._sessions(), self._sessions(), strict=True):
-            changed = differences(examine.answers(second), examine.answers(first))
+            changed = differences(contract_checks.answers(second), contract_checks.answers(first))
             assert not changed, _tell("the same cluster was answered differently", changed)
 
     def test_asked_twice_it_answers_the_same(self) -> None:
         for session in self._sessions():
-            first = examine.answers(session)
+            first = contract_checks.answers(session)
             state = self._state(session)
-            changed = differences(examine.answers(session), first)
+            changed = differences(contract_checks.answers(session), first)
             assert not changed, _tell("nothing happened, but the answer changed", changed)
             changed = differences({"plugins": self._state(session)}, {"plugins": state})
             assert not changed, _tell("a question changed the plugin's state", changed)
 
     def test_its_orders_are_consistent(self) -> None:
         for session in self._sessions():
-            wrong = list(examine.inconsistent_orders(session))
+            wrong = list(contract_checks.inconsistent_orders(session))
             assert not wrong, _tell("a comparison contradicts itself", wrong)
 
     def test_its_vector_and_scalar_forms_agree(self) -> None:
         for session in self._sessions():
-            wrong = list(examine.disagreeing_forms(session))
+            wrong = list(contract_checks.disagreeing_forms(session))
             assert not wrong, _tell("two forms of one question disagree", wrong)
 
     def test_its_answers_reach_no_farther_than_their_scope(self) -> None:
         for session in self._sessions():
-            wrong = list(examine.beyond_scope(session))
+            wrong = list(contract_checks.beyond_scope(session))
             assert not wrong, _tell("an answer depends on more than its scope says", wrong)
 
     def test_undoing_restores_its_state(self) -> None:
         for session in self._sessions():
-            examine.answers(session)
-            before, answered = self._state(session), examine.answers(session)
-            for statement in examine.trials(session):
+            contract_checks.answers(session)
+            before, answered = self._state(session), contract_checks.answers(session)
+            for statement in contract_checks.trials(session):
                 statement.discard()
                 changed = differences({"plugins": self._state(session)}, {"plugins": before})
-                changed += differences(examine.answers(session), answered)
+                changed += differences(contract_checks.answers(session), answered)
                 assert not changed, _tell("what on_allocate did was not undone", changed)
 
     # -- how

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pumice.testing.cluster import Cluster
-from pumice.testing.draw import draw_cluster
+from pumice.testing.random_clusters import draw_cluster
 
 try:
     from hypothesis import strategies as st

@@ -1,0 +1,1 @@
+"""What gangpreempt and gangreclaim are made of."""

@@ -1,0 +1,153 @@
+"""Find the node whose victims matter least, by simulating evictions node after node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from pumice.model.task import Task
+from pumice.session.session import Session
+from pumice_builtin_actions.greedy.victims import Needed
+
+_PRIORITY_OFFSET = 1 << 31
+"""Added to every priority of a sum, so that more victims never make it smaller."""
+
+
+class Limits(NamedTuple):
+    """How many nodes with victims are enough to choose from."""
+
+    percentage: int
+    least: int
+    most: int
+
+    def wanted(self, count: int) -> int:
+        return min(max(count * self.percentage // 100, self.least), self.most, count)
+
+
+class Candidate(NamedTuple):
+    """A node that fits once these tasks are gone, the most important of them first."""
+
+    row: int
+    victims: list[Task]
+
+
+def best_candidate(
+    session: Session,
+    task: Task,
+    rows: np.ndarray,
+    candidates_on: Callable[[int], list[Task]],
+    wanted: int,
+) -> Candidate | None:
+    """The best of the first ``wanted`` nodes on which evictions make the task fit."""
+    found: list[Candidate] = []
+    for row in rows.tolist():
+        if len(found) >= wanted:
+            break
+        victims = select_victims(session, task, row, candidates_on(row))
+        if victims:
+            found.append(Candidate(row, victims))
+    return min(found, key=lambda c: _damage(c.victims, session.now), default=None)
+
+
+def _damage(victims: list[Task], now: float) -> tuple[int, int, int, float]:
+    priorities = [victim.pod.priority or 0 for victim in victims]
+    highest = max(priorities)
+    started = min(
+        now if victim.pod.start_time is None else victim.pod.start_time
+        for victim, priority in zip(victims, priorities, strict=True)
+        if priority == highest
+    )
+    total = sum(priority + _PRIORITY_OFFSET for priority in priorities)
+    return priorities[0], total, len(victims), -started
+
+
+def select_victims(
+    session: Session, task: Task, row: int, candidates: Sequence[Task]
+) -> list[Task]:
+    """Whom to evict from one node, the one served first at the top; empty: it cannot be done."""
+    nodes = session.nodes
+    allowed = session.ask.preemptable(task, candidates) if candidates else []
+    needed = Needed(task.vector)
+    if not needed.fits(sum((victim.vector for victim in allowed), nodes.future_idle[row])):
+        return []
+    # Nothing happens to jobs in a dry run: their order stays what it is.
+    in_turn = session.order.sorted_victims(allowed, task, session.queues)
+    with _DryRun(session, task, row, needed) as run:
+        removed: list[Task] = []
+        for victim in in_turn:
+            removed.append(victim)
+            if not run.remove(victim):
+                return []
+            if run.fits():
+                break
+        if not removed or not run.passes():
+            return []
+        victims = []
+        for spared in reversed(removed):
+            if not run.put_back(spared):
+                return []
+            if not run.fits():
+                if not run.remove(spared):
+                    return []
+                victims.append(spared)
+        return victims
+
+
+class _DryRun:
+    """One node of the session without some of its tasks; leaving it puts them back.
+
+    Only the node's row changes. Plugins are not told of allocations: they follow through the
+    simulation hooks, in a state of this run's own.
+    """
+
+    def __init__(self, session: Session, task: Task, row: int, needed: Needed) -> None:
+        self._needed = needed
+        self._ask = session.ask
+        self._nodes = session.nodes
+        self._task = task
+        self._row = row
+        self._node = session.nodes.handle(row)
+        self._queue = session.queues[task.queue]
+        self._state: dict[str, Any] = {}
+        self._order = list(session.nodes.held[row])
+        self._removed: dict[str, Task] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        nodes, row = self._nodes, self._row
+        for victim in self._removed.values():
+            nodes.add(row, victim, victim.status)
+        held = nodes.held[row]
+        nodes.held[row] = {uid: held[uid] for uid in self._order}
+
+    def remove(self, victim: Task) -> bool:
+        self._nodes.remove(self._row, victim)
+        self._removed[victim.uid] = victim
+        error = self._ask.simulate_remove_task(self._state, self._task, victim, self._node)
+        return error is None
+
+    def put_back(self, victim: Task) -> bool:
+        self._nodes.add(self._row, victim, victim.status)
+        del self._removed[victim.uid]
+        return self._ask.simulate_add_task(self._state, self._task, victim, self._node) is None
+
+    def passes(self) -> bool:
+        """Whether the filters that take part in simulations accept the node."""
+        return self._ask.simulate_predicate(self._state, self._task, self._node) is None
+
+    def fits(self) -> bool:
+        return (
+            self._ask.simulate_allocatable(self._state, self._queue, self._task)
+            and self._needed.fits(self._nodes.future_idle[self._row])
+            and self.passes()
+        )

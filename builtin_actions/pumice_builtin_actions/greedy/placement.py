@@ -1,0 +1,167 @@
+"""Place the pending tasks of one sub-job, one after the other, inside one hypernode."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from pumice.fit_errors import FitErrors
+from pumice.model.gang import counts_roles
+from pumice.model.job import SubJob
+from pumice.model.task import ALLOCATED_STATUSES, Task
+from pumice.model.topology import ROOT
+from pumice.session.nodes.queries import Choice
+from pumice.session.session import Session
+from pumice.session.shard import OUTSIDE
+from pumice.session.statement import Statement
+from pumice.verdicts import Refusal
+from pumice_builtin_actions.greedy.pending_work import PendingSubJob
+
+
+class Placement:
+    """Placement in Volcano's way: greedy, task by task, until the minimum is reached."""
+
+    def __init__(self, session: Session, *, error_cache: bool) -> None:
+        self._session = session
+        self._error_cache = error_cache
+        self._spares_roles = session.uses("roles")
+
+    def place(self, statement: Statement, work: PendingSubJob, hyper_node: str) -> bool:
+        """Place tasks of ``work`` until the sub-job is ready.
+
+        Tells whether the statement is worth keeping: the sub-job is ready, or would be once the
+        promised room is free.
+        """
+        session, sub_job = self._session, work.sub_job
+        job, ask = sub_job.job, session.ask
+        queue = session.queue_of(job)
+        rows = session.rows_of(hyper_node)
+        if rows is not None and not len(rows):
+            return False
+        has_topology = sub_job.network_topology is not None and bool(sub_job.network_topology.mode)
+        reached = sub_job.allocated_hyper_node
+        failed_before: dict[str, np.ndarray] = {}
+        while work.tasks:
+            task = work.tasks.pop()
+            if not ask.allocatable(queue, task):
+                job.refusals.append(
+                    Refusal("QueueShare", f"queue {queue.name} may not hold more of what it asks")
+                )
+                continue
+            if task.gated:
+                continue
+            if _same_role_failed(sub_job, task):
+                job.fit_errors[task.uid] = FitErrors(
+                    head=f"Task {task.name} with role spec {task.role} has already predicated "
+                    "failed, skip"
+                )
+                continue
+            error = session.queries.prepare(task)
+            if error is not None:
+                job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
+                if worth_continuing(sub_job):
+                    continue
+                break
+            if has_topology:
+                task.job_hyper_node = reached
+            remembers = self._remembers_failures(task, work)
+            choice = self._choose(task, rows, failed_before if remembers else None)
+            if choice is None:
+                job.fit_errors[task.uid] = self._errors(task, rows, hyper_node)
+                if worth_continuing(sub_job):
+                    continue
+                break
+            if choice.idle:
+                objection = statement.allocate(task, choice.row)
+            else:
+                objection = statement.pipeline(task, choice.row)
+            if objection is not None:
+                continue
+            if has_topology:
+                lowest = session.hyper_nodes.lowest_of_node(task.node)
+                reached = session.hyper_nodes.lowest_common(reached, lowest)
+            if session.sub_job_ready(sub_job):
+                return True
+        return session.sub_job_ready(sub_job) or session.sub_job_pipelined(sub_job)
+
+    def _remembers_failures(self, task: Task, work: PendingSubJob) -> bool:
+        """Whether a node that failed once may be missed by tasks of the same role.
+
+        Placing tasks only ever fills rows, so that it makes no difference to tasks that ask the
+        same and get answers which do not reach beyond the row.
+        """
+        return (
+            self._error_cache
+            and bool(task.role)
+            and (
+                not self._spares_roles
+                or task.role in work.mixed_roles
+                or self._session.queries.asks_every_time(task)
+            )
+        )
+
+    def _choose(
+        self, task: Task, rows: np.ndarray | None, failed_before: dict[str, np.ndarray] | None
+    ) -> Choice | None:
+        session = self._session
+        nominated = session.nodes.row_of.get(task.nominated_node)
+        if nominated is not None and (rows is None or nominated in rows):
+            choice = self._choose_from(task, np.array([nominated]), failed_before)
+            if choice is not None:
+                return choice
+        return self._choose_from(task, rows, failed_before)
+
+    def _choose_from(
+        self, task: Task, rows: np.ndarray | None, failed_before: dict[str, np.ndarray] | None
+    ) -> Choice | None:
+        queries = self._session.queries
+        exclude = None
+        if failed_before is not None:
+            exclude = failed_before.get(task.role)
+            failed = ~queries.able(task, rows)
+            if rows is not None:
+                inside = np.zeros(len(failed), bool)
+                inside[rows] = True
+                failed &= inside
+            failed_before[task.role] = failed if exclude is None else failed | exclude
+        groups = self._session.shard.split(rows)
+        choices = [queries.best(task, group, exclude=exclude) for group in groups]
+        for choice in choices:
+            if choice is not None and choice.idle:
+                return choice
+        return next((choice for choice in choices if choice is not None), None)
+
+    def _errors(self, task: Task, rows: np.ndarray | None, hyper_node: str) -> FitErrors:
+        session = self._session
+        name = "" if hyper_node == ROOT else hyper_node
+        errors = session.queries.fit_errors(task, rows, hyper_node=name)
+        if session.shard.mode == "hard" and errors.verdicts is not None:
+            inside = session.shard.inside if rows is None else session.shard.inside[rows]
+            errors = errors.overlaid(~inside, OUTSIDE)
+        return errors
+
+
+def _same_role_failed(sub_job: SubJob, task: Task) -> bool:
+    """Whether a task of the same role of this sub-job has failed in this cycle already."""
+    failed = sub_job.job.fit_errors
+    if not task.role or not failed:
+        return False
+    return any(uid in failed and other.role == task.role for uid, other in sub_job.tasks.items())
+
+
+def worth_continuing(sub_job: SubJob) -> bool:
+    """Whether, after a task found no node, the others may still complete the job."""
+    job = sub_job.job
+    if job.min_available == len(job.tasks) or sub_job.min_available >= len(sub_job.tasks):
+        return False
+    if job.has_sub_job_policy:
+        return True
+    failed_roles = {t.role for uid, t in sub_job.tasks.items() if uid in job.fit_errors}
+    if not counts_roles(job) and job.min_available < job.role_min_total:
+        others = sum(1 for task in job.pending if task.role not in failed_roles)
+        return job.ready_count + others >= job.min_available
+    placed = Counter(task.role for task in job.having(*ALLOCATED_STATUSES))
+    return not any(
+        job.role_min.get(role, 0) and placed[role] < job.role_min[role] for role in failed_roles
+    )

@@ -1,0 +1,46 @@
+"""Whether evictions could ever let a queue hold a task, told without evicting anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pumice.combine import All, FirstError, Rule
+from pumice.model.facts import Queue
+from pumice.model.task import Task
+from pumice.session.session import Session
+
+
+class QueueLookahead:
+    """Asks the plugins that bound queues what would be if tasks were gone.
+
+    Evicting tasks, with all that follows, and taking it back is dear where a queue is far above
+    its bounds. It tells only where every plugin that answers ``allocatable`` can simulate.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        voters = session.ask.voters
+        self._names = {impl.plugin for tier in voters["allocatable"] for impl, _ in tier}
+        self._remove = self._compiled("simulate_remove_task", FirstError())
+        self._allows = self._compiled("simulate_allocatable", All())
+
+    def _compiled(self, point: str, rule: Rule) -> Any:
+        """The point as those plugins answer it; None when one of them does not."""
+        tiers = [
+            [impl for impl, _ in tier if impl.plugin in self._names]
+            for tier in self._session.ask.voters[point]
+        ]
+        if {impl.plugin for tier in tiers for impl in tier} != self._names:
+            return None
+        return rule.compile(point, tiers, lambda error: None)
+
+    def hopeless(self, queue: Queue, task: Task, row: int, victims: Sequence[Task]) -> bool:
+        """Whether the queue could not hold the task even if all these victims were gone."""
+        if self._remove is None or self._allows is None:
+            return False
+        node = self._session.nodes.handle(row)
+        state: dict[str, Any] = {}
+        if any(self._remove(state, task, victim, node) is not None for victim in victims):
+            return False
+        return not self._allows(state, queue, task)

@@ -1,0 +1,30 @@
+"""Jobs that ask for what only the actions that place whole jobs can do."""
+
+from __future__ import annotations
+
+from pumice.model.families.kai.pod_sets import SubGroupSet
+from pumice.model.job import Job
+from pumice.model.task import TaskStatus
+from pumice.verdicts import Refusal
+
+_PARTS = Refusal(
+    "NeedsWholeJobs", "parts of GPUs are placed by fair_allocate and the solver's actions only"
+)
+_TOPOLOGY = Refusal(
+    "NeedsWholeJobs", "its topology is kept by fair_allocate and the solver's actions only"
+)
+
+
+def whole_job_need(job: Job) -> Refusal | None:
+    """Why a job cannot be placed task by task; None: it can."""
+    if job.sub_group_root is None:
+        return None
+    if any(task.gpu.shared for task in job.by_status[TaskStatus.PENDING].values()):
+        return _PARTS
+    return _TOPOLOGY if _is_constrained(job.sub_group_root) else None
+
+
+def _is_constrained(group: SubGroupSet) -> bool:
+    if group.topology_constraint or any(p.topology_constraint for p in group.pod_sets):
+        return True
+    return any(map(_is_constrained, group.sets))

@@ -1,0 +1,7 @@
+"""Queues with a capability, a deserved amount and a guarantee each, flat or in a tree."""
+
+from __future__ import annotations
+
+from pumice_builtin_plugins.capacity.plugin import Capacity
+
+__all__ = ["Capacity"]

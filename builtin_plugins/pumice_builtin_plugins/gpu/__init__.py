@@ -1,0 +1,1 @@
+"""What several plugins read of GPUs."""

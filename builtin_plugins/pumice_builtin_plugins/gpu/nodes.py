@@ -1,0 +1,67 @@
+"""What the KAI family's plugins read of nodes: health, kinds of GPUs, MIG."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pumice.model.facts import Node
+from pumice.model.gpu.request import GPU
+from pumice.model.nodes import NodeTable
+from pumice.model.task import Task
+
+_MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
+_MIG_RESOURCE = "nvidia.com/mig-"
+_STRATEGY_LABEL = "nvidia.com/mig.strategy"
+_STRATEGIES = ("", "single", "mixed")
+_HEALTHY = {"Ready": "True"} | dict.fromkeys(
+    ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"
+)
+SINGLE, MIXED = 1, 2
+
+
+def is_healthy(node: Node) -> bool:
+    """Whether the node takes pods; a condition that it does not have is no complaint."""
+    if node.unschedulable:
+        return False
+    return not node.conditions or all(
+        node.conditions.get(kind, good) == good for kind, good in _HEALTHY.items()
+    )
+
+
+def is_mig(node: Node) -> bool:
+    """Whether the node's GPUs are cut into instances."""
+    label = node.labels.get(_MIG_LABEL)
+    if label is not None:
+        return label.lower() in ("1", "t", "true")
+    return any(name.startswith(_MIG_RESOURCE) and n for name, n in node.allocatable.scalars.items())
+
+
+def mig_strategy(node: Node) -> int:
+    """``SINGLE``, ``MIXED`` or 0."""
+    label = node.labels.get(_STRATEGY_LABEL, "")
+    return _STRATEGIES.index(label) if label in _STRATEGIES else 0
+
+
+def is_legacy_mig(task: Task) -> bool:
+    """Whether only an annotation names the pod's instance: such pods are not placed any more."""
+    told = task.pod.extra.get("is_legacy_mig")
+    if told is not None:
+        return bool(told)
+    return not task.gpu.mig and any(key.startswith(_MIG_RESOURCE) for key in task.annotations)
+
+
+def wants_gpus(task: Task, nodes: NodeTable) -> bool:
+    """Whether the task asks for a GPU or a part of one, in whatever way."""
+    if task.gpu.any:
+        return True
+    gpu = nodes.dimensions.position.get(GPU)
+    return gpu is not None and bool(task.vector[gpu] > 0)
+
+
+def gpu_less(nodes: NodeTable) -> np.ndarray:
+    """Mask over all nodes: those without any GPU."""
+    gpu = nodes.dimensions.position.get(GPU)
+    none = np.ones(len(nodes), bool) if gpu is None else nodes.allocatable[:, gpu] <= 0
+    mig = nodes.fact_column("kai.mig", is_mig, lasting=True)
+    free: np.ndarray = none & (nodes.claimable == 0) & ~mig
+    return free

@@ -1,0 +1,7 @@
+"""Filters nodes as KAI does: kinds of GPUs, pod slots, health, and kube-scheduler's filters."""
+
+from __future__ import annotations
+
+from pumice_builtin_plugins.kai_predicates.plugin import KaiPredicates
+
+__all__ = ["KaiPredicates"]

@@ -1,0 +1,1 @@
+"""Filters and scores that mean what kube-scheduler's mean."""

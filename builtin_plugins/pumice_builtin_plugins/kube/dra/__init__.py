@@ -1,0 +1,1 @@
+"""Dynamic resource allocation: claims, device selectors and the search for devices."""

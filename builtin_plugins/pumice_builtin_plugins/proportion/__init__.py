@@ -1,0 +1,7 @@
+"""Share the cluster among queues by weight, within what each asks for and may hold."""
+
+from __future__ import annotations
+
+from pumice_builtin_plugins.proportion.plugin import Proportion
+
+__all__ = ["Proportion"]

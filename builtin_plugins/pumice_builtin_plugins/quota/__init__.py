@@ -1,0 +1,1 @@
+"""Queue accounting that the quota plugins share."""

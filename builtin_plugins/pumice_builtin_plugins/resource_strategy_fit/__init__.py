@@ -1,0 +1,7 @@
+"""Fill nodes up with some resources and spread others; keep scarce resources for who needs them."""
+
+from __future__ import annotations
+
+from pumice_builtin_plugins.resource_strategy_fit.plugin import ResourceStrategyFit
+
+__all__ = ["ResourceStrategyFit"]

@@ -1,0 +1,65 @@
+"""Hands out the state that a cycle started from, to look at or to decide again elsewhere."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from pumice import Plugin, hookimpl
+from pumice.model.facts import Inventory
+from pumice_builtin_plugins.snapshot.objects import write_objects
+
+PATH = "/get-snapshot"
+FILE = "snapshot.json"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The time of the file in the archive: the same state gives the same bytes."""
+
+
+class Snapshot(Plugin):
+    """Serve the policy and every object as the cycle found them.
+
+    ``/get-snapshot`` answers a zip archive with ``snapshot.json``: ``config`` in the shape of a
+    policy file, ``schedulerParams``, ``rawObjects`` by kind as manifests, ``discovery``, and
+    ``extra`` with the clock and the facts that no manifest carries. What queues used in the past
+    is not part of it.
+    """
+
+    @hookimpl
+    def http_handlers(self) -> Mapping[str, Callable[..., Any]]:
+        return {PATH: self.archive}
+
+    def archive(self) -> bytes:
+        """The zip archive."""
+        content = msgspec.json.format(msgspec.json.encode(self.state(), enc_hook=str), indent=1)
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            entry = zipfile.ZipInfo(FILE, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+        return stream.getvalue()
+
+    def state(self) -> dict[str, Any]:
+        session = self.session
+        inventory = session.cluster.inventory
+        return {
+            "config": session.policy.raw,
+            "schedulerParams": inventory.extra.get("scheduler_params", {}),
+            "rawObjects": write_objects(inventory),
+            "discovery": {"serverVersion": None, "resources": []},
+            "extra": _facts(inventory, session.now),
+        }
+
+
+def _facts(inventory: Inventory, now: float) -> dict[str, Any]:
+    """What scenario files tell under the same name."""
+    told = {
+        "tasks": {pod.key: pod.extra for pod in inventory.pods.values() if pod.extra},
+        "jobs": {uid: group.extra for uid, group in inventory.groups.items() if group.extra},
+        "queues": {name: queue.extra for name, queue in inventory.queues.items() if queue.extra},
+        "nodes": {name: node.extra for name, node in inventory.nodes.items() if node.extra},
+    }
+    return {**inventory.extra, "now": now, **{name: facts for name, facts in told.items() if facts}}

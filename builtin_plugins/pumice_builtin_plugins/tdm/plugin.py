@@ -1,0 +1,159 @@
+"""Time division: nodes that batch work may use by day or by night, and must leave after."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from pumice import PERMIT, REJECT, Plugin, hookimpl
+from pumice.config import Duration
+from pumice.model.facts import Node
+from pumice.model.job import Job
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task, TaskStatus
+from pumice.verdicts import Code, NodeVerdicts
+from pumice_builtin_plugins.tdm.disruption_budget import most_evictable
+
+ZONE = "volcano.sh/revocable-zone"
+_MAX_SCORE = 100.0
+_DAY = 24 * 60 * 60
+_TIME = r"((?:[01]?\d|2[0-3])):([0-5]\d)"
+_WINDOW = re.compile(rf"\s*{_TIME}\s*-\s*{_TIME}\s*", re.ASCII)
+
+
+def _checked_window(text: str) -> str:
+    if _WINDOW.fullmatch(text) is None:
+        raise ValueError("should be a window of time like '08:00-18:30'")
+    return text
+
+
+Window = Annotated[str, AfterValidator(_checked_window)]
+
+
+class Tdm(Plugin):
+    """Let pods that accept it use revocable nodes while their zone's window is open.
+
+    A node is revocable by the label ``volcano.sh/revocable-zone``; a pod accepts such nodes by
+    the annotation of the same name. Windows are in UTC and belong to one day: one that ends
+    before it begins runs from its start past midnight, and is not open yet in the morning.
+    """
+
+    reads = frozenset({"revocable_zone"})
+
+    class Options(Plugin.Options):
+        """The zones and when they are open."""
+
+        collected: ClassVar[dict[str, str]] = {"tdm.revocable-zone.": "zones"}
+
+        zones: dict[str, Window] = Field(
+            default_factory=dict,
+            description="Window of a zone (08:00-18:30, UTC), as tdm.revocable-zone.NAME.",
+        )
+        evict_period: Duration = Field(
+            60.0,
+            alias="tdm.evict.period",
+            description="Least time between two rounds of evictions from closed zones.",
+        )
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        now = self.session.now
+        self._open = {zone for zone, text in self.options.zones.items() if is_open(text, now)}
+
+    @hookimpl(scope="static")
+    def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
+        zones = nodes.fact(("tdm", "zone"), _zone_of, object)
+        revocable = zones != ""
+        if not revocable.any():
+            return None
+        verdicts = NodeVerdicts.accept(len(nodes))
+        closed = revocable & ~np.isin(zones, sorted(self._open))
+        verdicts.reject(
+            closed, "the node's revocable zone is not open", Code.UNRESOLVABLE, self.name
+        )
+        if not task.revocable_zone:
+            verdicts.reject(
+                revocable, "not allowed on a revocable node", Code.UNRESOLVABLE, self.name
+            )
+        return verdicts
+
+    @hookimpl(scope="static")
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        if not task.revocable_zone or not self._open:
+            return None
+        zones = nodes.fact(("tdm", "zone"), _zone_of, object)
+        return np.where(np.isin(zones, sorted(self._open)), _MAX_SCORE, 0.0)
+
+    @hookimpl
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        if preemptor.preemptable or preemptor.revocable_zone:
+            return []
+        return _within_budgets(task for task in candidates if not self._zone(task))
+
+    @hookimpl
+    def victim_tasks(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        memory, now = self.session.memory, self.session.now
+        last = memory.get(self.name)
+        if last is not None and now < last + self.options.evict_period:
+            return []
+        memory[self.name] = now
+        closed = self.options.zones.keys() - self._open
+        return _within_budgets(task for task in tasks if self._zone(task) in closed)
+
+    def _zone(self, task: Task) -> str:
+        node = self.session.nodes.get(task.node)
+        return "" if node is None else node.labels.get(ZONE, "")
+
+    @hookimpl
+    def job_order(self, left: Job, right: Job) -> int:
+        return left.preemptable - right.preemptable
+
+    @hookimpl
+    def job_order_key(self, job: Job) -> bool:
+        return job.preemptable
+
+    @hookimpl
+    def job_pipelined(self, job: Job) -> int:
+        return PERMIT if job.is_pipelined() else REJECT
+
+    @hookimpl
+    def job_starving(self, job: Job) -> bool:
+        return not job.preemptable and bool(job.count(TaskStatus.PENDING))
+
+
+def is_open(window: str, now: float) -> bool:
+    """Whether a time is in a window of its own day, both ends included."""
+    match = _WINDOW.fullmatch(window)
+    assert match is not None  # checked with the options
+    from_hour, from_minute, to_hour, to_minute = map(int, match.groups())
+    midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = midnight.timestamp() + (from_hour * 60 + from_minute) * 60
+    end = midnight.timestamp() + (to_hour * 60 + to_minute) * 60
+    return start <= now <= (end if start < end else end + _DAY)
+
+
+def _zone_of(node: Node) -> str:
+    return node.labels.get(ZONE, "")
+
+
+def _within_budgets(candidates: Iterable[Task]) -> list[Task]:
+    """Running, preemptable tasks, of each job as many as its budget lets go."""
+    taken: Counter[str] = Counter()
+    most: dict[str, int] = {}
+    allowed = []
+    for task in candidates:
+        job = task.job
+        if job is None or not task.preemptable or task.status is not TaskStatus.RUNNING:
+            continue
+        if job.uid not in most:
+            most[job.uid] = most_evictable(job)
+        if taken[job.uid] < most[job.uid]:
+            taken[job.uid] += 1
+            allowed.append(task)
+    return allowed

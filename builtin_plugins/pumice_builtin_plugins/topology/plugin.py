@@ -1,0 +1,185 @@
+"""Keep the tasks of a sub-group close together in a topology of node labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pumice import Plugin, hookimpl
+from pumice.model.families.kai.pod_sets import SubGroupSet
+from pumice.model.job import Job, SubJob
+from pumice.model.nodes import NodeView
+from pumice.model.task import Task
+from pumice.plugin import Scope
+from pumice.solver.task_batches import active_tasks
+from pumice.verdicts import Refusal
+from pumice_builtin_plugins.topology.domains import Demand, Domain, Topology, measure
+
+_SCORE = 10_000
+
+
+class TopologyPlugin(Plugin):
+    """Place a sub-group inside one domain of its required level, as deep as it prefers.
+
+    Domains are tried from the deepest level up, the tightest that fits first. Inside a set of
+    nodes the roomier domains of the preferred level score higher.
+    """
+
+    @hookimpl
+    def on_session_open(self) -> None:
+        objects = self.session.cluster.inventory.others.get("Topology", {})
+        self._topologies = {
+            name: Topology(raw, self.session.nodes) for name, raw in sorted(objects.items())
+        }
+        self._scores: dict[str, np.ndarray] = {}
+        """Per sub-group name: the score of each node; NaN: the node is out."""
+
+    @hookimpl
+    def pre_job_allocation(self, job: Job) -> None:
+        self._scores.clear()
+
+    @hookimpl
+    def subset_nodes(
+        self,
+        job: Job,
+        sub_group: SubGroupSet | SubJob,
+        pod_sets: Mapping[str, SubJob],
+        tasks: Sequence[Task],
+        nodes: np.ndarray,
+    ) -> Sequence[np.ndarray] | None:
+        constraint = sub_group.topology_constraint or {}
+        name = constraint.get("topology")
+        if not name or not tasks:
+            return None
+        topology = self._topologies.get(name)
+        if topology is None:
+            return self._refuse(job, f"topology {name} does not exist")
+        try:
+            required, preferred = self._depths(topology, constraint)
+        except ValueError as error:
+            return self._refuse(job, f"topology {name}: {error}")
+        demand = Demand(self.session.nodes, tasks)
+        if demand.mixed_portions:
+            return self._refuse(job, "tasks of one sub-group ask for different parts of a GPU")
+        inside = [row for row in nodes.tolist() if row in topology.path_of]
+        if not inside:
+            return self._refuse(job, f"no node is part of topology {name}")
+        deepest = preferred or required
+        start = topology.common(inside, deepest)
+        measure(start, self.session.nodes, demand)
+        if not start.fits(demand.count):
+            return self._refuse(job, f"topology {name} has no room in {start.id}")
+        if preferred:
+            self._score(sub_group.name, start, preferred)
+        found = self._fitting(topology, start, deepest, required, pod_sets, demand)
+        if not found:
+            return self._refuse(
+                job, f"no domain of {constraint.get('requiredTopologyLevel')} has enough room"
+            )
+        allowed = set(inside)
+        sets = [np.array([r for r in d.rows if r in allowed], dtype=np.intp) for d in found]
+        return [rows for rows in sets if len(rows)]
+
+    @staticmethod
+    def _refuse(job: Job, why: str) -> list[np.ndarray]:
+        job.refusals.append(Refusal("TopologyDoesNotFit", why))
+        return []
+
+    @staticmethod
+    def _depths(topology: Topology, constraint: Mapping[str, Any]) -> tuple[int, int]:
+        """Depths of the required and the preferred level; 0 for one that is not asked."""
+        depths = []
+        for key in ("requiredTopologyLevel", "preferredTopologyLevel"):
+            level = constraint.get(key)
+            try:
+                depths.append(topology.depth(level) if level else 0)
+            except ValueError:
+                raise ValueError(f"it has no level {level}") from None
+        required, preferred = depths
+        if not required and not preferred:
+            raise ValueError("neither a required nor a preferred level is named")
+        if preferred and required > preferred:
+            raise ValueError("the required level is finer than the preferred one")
+        return required, preferred
+
+    def _fitting(
+        self,
+        topology: Topology,
+        start: Domain,
+        deepest: int,
+        required: int,
+        pod_sets: Mapping[str, SubJob],
+        demand: Demand,
+    ) -> list[Domain]:
+        """Domains with room, the deepest level first, the tightest first within a level."""
+        hosts = self._hosting(topology, required, pod_sets)
+        found = []
+        for depth in range(deepest, required - 1, -1):
+            for domain in start.walk():
+                if domain.depth != depth or not domain.fits(demand.count):
+                    continue
+                if hosts is not None and not self._below(topology, domain, required, hosts):
+                    continue
+                found.append(domain)
+        return found
+
+    def _hosting(
+        self, topology: Topology, required: int, pod_sets: Mapping[str, SubJob]
+    ) -> set[str] | None:
+        """Domains of the required level that hold tasks already; None: no such bond."""
+        if not required:
+            return None
+        row_of = self.session.nodes.row_of
+        rows = [
+            row_of[task.node]
+            for pod_set in pod_sets.values()
+            for task in active_tasks(pod_set)
+            if task.node in row_of
+        ]
+        paths = [topology.path_of[row] for row in rows if row in topology.path_of]
+        return {path[required].id for path in paths} or None
+
+    @staticmethod
+    def _below(topology: Topology, domain: Domain, required: int, hosts: set[str]) -> bool:
+        return topology.path_of[domain.rows[0]][required].id in hosts
+
+    def _score(self, name: str, start: Domain, preferred: int) -> None:
+        domains = [d for d in start.walk() if d.depth == preferred]
+        scores = np.full(len(self.session.nodes), np.nan)
+        for number, domain in enumerate(domains, 1):
+            scores[domain.rows] = 10 * number // len(domains) * _SCORE
+        self._scores[name] = scores
+
+    def class_key(self, task: Task) -> Hashable:
+        """Tasks without any constraint are never scored."""
+        return _is_constrained(task)
+
+    def _reach(self, task: Task) -> Scope:
+        return "cluster" if _is_constrained(task) else "static"
+
+    @hookimpl(scope=_reach)
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        if not self._scores or task.sub_job is None or not _is_constrained(task):
+            return None
+        scores = self._scores.get(task.sub_job.name)
+        group = task.sub_job.parent
+        while scores is None and group is not None:
+            scores = self._scores.get(group.name)
+            group = group.parent
+        return None if scores is None else nodes.take(scores)
+
+
+def _is_constrained(task: Task) -> bool:
+    """Whether the task's sub-group or one above it asks for a topology."""
+    if task.sub_job is None:
+        return False
+    if task.sub_job.topology_constraint:
+        return True
+    group = task.sub_job.parent
+    while group is not None:
+        if group.topology_constraint:
+            return True
+        group = group.parent
+    return False

@@ -1,0 +1,199 @@
+"""Volcano's scheduler configuration as a policy that decides the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pumice._nearest import did_you_mean
+from pumice.config.importers._notes import Note, Remarks
+from pumice.config.importers._text import read_configuration
+from pumice.config.importers.volcano.flags import HIERARCHY_FLAG
+from pumice.config.importers.volcano.parts import ENTRY_KEYS, Options, Parts
+from pumice.config.lines import KeyPath
+from pumice.discovery import Catalog
+
+ACTIONS = (
+    "enqueue", "allocate", "backfill", "preempt", "reclaim", "gangpreempt", "gangreclaim",
+    "shuffle",
+)  # fmt: skip
+PLUGINS = (
+    "binpack", "capacity", "cdp", "conformance", "deviceshare", "drf", "extender", "gang",
+    "network-topology-aware", "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb",
+    "predicates", "priority", "proportion", "rescheduling", "resource-strategy-fit",
+    "resourcequota", "sla", "task-topology", "tdm", "usage",
+)  # fmt: skip
+_KEYS = ("actions", "tiers", "configurations", "metrics")
+_SECRET = "password"
+
+
+def import_volcano(
+    text: str, *, where: str = "the configuration", catalog: Catalog | None = None
+) -> tuple[dict[str, Any], list[Note]]:
+    """The policy, in the shape of the TOML file, and what of the YAML text it does not say.
+
+    The text may also be a ConfigMap that holds the configuration.
+
+    :raises PolicyError: Volcano would refuse the file, or no policy can say it.
+    """
+    return _Import(where, catalog).whole(read_configuration(text, where))
+
+
+def translate_volcano(
+    config: Mapping[str, Any], *, where: str, catalog: Catalog | None = None
+) -> dict[str, Any]:
+    """A policy in Volcano's names; where a part is in Volcano's own shape, it is imported.
+
+    Names are ours already. What is in neither shape is left for the policy's own check.
+    """
+    return _Import(where, catalog).mixed(config)
+
+
+class _Import:
+    def __init__(self, where: str, catalog: Catalog | None) -> None:
+        self._remarks = Remarks(where)
+        self._parts = Parts(self._remarks, catalog or Catalog())
+
+    def whole(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+        """Everything of a file that is Volcano's."""
+        self._parts.note_unknown(data, _KEYS)
+        options: Options = {}
+        actions = self._actions(data.get("actions"))
+        tiers = list(self._tiers(data.get("tiers"), options))
+        given = self._configurations(data.get("configurations"), actions)
+        self._metrics(data.get("metrics"))
+        if not tiers:
+            self._remarks.problem(("tiers",), "there is no plugin, and a policy needs one")
+        self._remarks.raise_any()
+        policy: dict[str, Any] = {"actions": actions, "tiers": tiers}
+        for kind, tables in (("plugin", options), ("action", given)):
+            if any(tables.values()):
+                policy[kind] = {name: table for name, table in tables.items() if table}
+        return policy, self._remarks.notes
+
+    def mixed(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A policy of ours in which parts may be Volcano's."""
+        result = {key: value for key, value in config.items() if key != "configurations"}
+        if isinstance(config.get("actions"), str):
+            result["actions"] = self._actions(config["actions"])
+        options: Options = {}
+        if isinstance(config.get("tiers"), list):
+            result["tiers"] = [
+                self._mixed_tier(tier, ("tiers", number), options)
+                for number, tier in enumerate(config["tiers"])
+            ]
+        given: Options = {}
+        if "configurations" in config:
+            listed = result.get("actions")
+            names = listed if isinstance(listed, list) else []
+            given = self._configurations(config["configurations"], names)
+        for kind, tables in (("plugin", options), ("action", given)):
+            ours = config.get(kind, {})
+            if tables and isinstance(ours, Mapping):
+                both = {name: {**table, **(ours.get(name) or {})} for name, table in tables.items()}
+                result[kind] = {**ours, **both}
+        self._remarks.raise_any()
+        return result
+
+    def _actions(self, value: Any) -> list[str]:
+        path: KeyPath = ("actions",)
+        if not isinstance(value, str):
+            wanted = "one text, like 'enqueue, allocate, backfill'"
+            self._remarks.problem(path, f"should be {wanted}, not {value!r}")
+            return []
+        names: list[str] = []
+        for name in (part.strip() for part in value.split(",")):
+            if name in names:
+                self._remarks.note(path, f"{name} would run twice; here it runs once, where first")
+            elif name in ACTIONS:
+                names.append(name)
+            elif name:
+                near = did_you_mean(name, ACTIONS)
+                self._remarks.problem(path, f"Volcano has no action {name!r}{near}")
+            else:
+                text = f"a name is missing in {value!r}; Volcano refuses that"
+                self._remarks.problem(path, text)
+        return names
+
+    def _configurations(self, value: Any, actions: list[Any]) -> Options:
+        """Options of actions; of several entries for one action the first counts."""
+        given: Options = {}
+        for number, entry in enumerate(self._remarks.tables(("configurations",), value)):
+            path: KeyPath = ("configurations", number)
+            name = entry.get("name")
+            self._parts.note_unknown(entry, ("name", "arguments"), path)
+            if name not in actions:
+                text = f"the action {name!r} does not run, so its options do nothing"
+                self._remarks.note(path, text)
+            elif name in given:
+                self._remarks.note(path, f"Volcano heeds only the first configuration of {name}")
+            else:
+                given[str(name)] = self._parts.action(entry, path)
+        return given
+
+    def _tiers(self, value: Any, options: Options) -> Iterator[dict[str, list[Any]]]:
+        seen: set[str] = set()
+        for number, tier in enumerate(self._remarks.tables(("tiers",), value)):
+            path: KeyPath = ("tiers", number)
+            self._parts.note_unknown(tier, ("plugins",), path)
+            plugins = self._remarks.tables((*path, "plugins"), tier.get("plugins"))
+            trees = [entry.get("name") for entry in plugins if entry.get(HIERARCHY_FLAG) is True]
+            if "drf" in trees and any(entry.get("name") == "proportion" for entry in plugins):
+                text = "Volcano refuses proportion and drf with enableHierarchy in one tier"
+                self._remarks.problem(path, text)
+            entries = [
+                self._plugin(entry, (*path, "plugins", position), options, seen)
+                for position, entry in enumerate(plugins)
+            ]
+            entries = [entry for entry in entries if entry is not None]
+            if entries:
+                yield {"plugins": entries}
+            else:
+                self._remarks.note(path, "the tier has no plugins and is left out")
+
+    def _plugin(
+        self, entry: Mapping[str, Any], path: KeyPath, options: Options, seen: set[str]
+    ) -> Any:
+        """The entry of a plugin, or None where it is left out."""
+        name = entry.get("name")
+        if name not in PLUGINS:
+            text = (
+                f"Volcano has no plugin {name!r} and goes on without{did_you_mean(name, PLUGINS)}"
+            )
+            self._remarks.note(path, f"{text} (if it is one of your own, add it by hand)")
+            return None
+        if name in seen:
+            text = f"{name} is listed twice; here it is asked once, where first, with the arguments"
+            self._remarks.note(path, f"{text} of the last")
+            options.pop(name, None)
+            self._parts.plugin(entry, path, options)
+            return None
+        seen.add(str(name))
+        return self._parts.plugin(entry, path, options)
+
+    def _mixed_tier(self, tier: Any, path: KeyPath, options: Options) -> Any:
+        if not isinstance(tier, Mapping) or not isinstance(tier.get("plugins"), list):
+            return tier
+        entries = []
+        for number, entry in enumerate(tier["plugins"]):
+            named = isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
+            if named and any(key in ENTRY_KEYS for key in entry if key != "name"):
+                theirs = {key: entry[key] for key in entry if key in ENTRY_KEYS}
+                ours = {key: entry[key] for key in entry if key not in ENTRY_KEYS}
+                made = self._parts.plugin(theirs, (*path, "plugins", number), options)
+                made = {"name": made} if isinstance(made, str) else made
+                disable = [*made.pop("disable", ()), *ours.pop("disable", ())]
+                entries.append({**made, **ours, **({"disable": disable} if disable else {})})
+            else:
+                entries.append(entry)
+        return {**tier, "plugins": entries}
+
+    def _metrics(self, value: Any) -> None:
+        if value:
+            lines = ["how Volcano measures the usage of nodes has no counterpart here"]
+            if isinstance(value, Mapping):
+                lines += [
+                    f"{key}: {'(left out)' if _SECRET in str(key) else item}"
+                    for key, item in value.items()
+                ]
+            self._remarks.note(("metrics",), "\n".join(lines))

@@ -1,0 +1,1 @@
+"""What Kubernetes means by label selectors and node affinity."""

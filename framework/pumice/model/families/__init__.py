@@ -1,0 +1,1 @@
+"""What differs between jobs, queues and nodes of Volcano and of KAI."""

@@ -1,0 +1,1 @@
+"""How KAI's objects become tasks, jobs and node rows."""

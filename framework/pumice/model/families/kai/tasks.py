@@ -1,0 +1,134 @@
+"""What the KAI family reads of a pod: shares of GPUs, claims, and the groups it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pumice.model.dimensions import Dimensions
+from pumice.model.facts import Inventory, Pod, Raw
+from pumice.model.gpu.request import AMD_GPU, GPU, NO_GPU, GpuRequest, read_gpu_request
+from pumice.model.task import CPU_AND_MEMORY, Task, TaskStatus
+
+_GROUP_LABEL = "runai-gpu-group"
+_RESERVATION_APP = "kai-resource-reservation"
+
+
+def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) -> None:
+    """Set the task's GPU request, its place and its groups, and its rank by creation."""
+    pod = task.pod
+    task.gpu = read_gpu_request(pod, claimed=claimed_gpus(pod, inventory))
+    task.vector = _counted(task, dimensions)
+    if task.gpu.shared:
+        task.gpu_groups = _groups(pod)
+    task.best_effort = is_tiny(task)
+    if not task.gpu.shared:
+        # A node that owes GPUs takes nobody, not even one who needs none.
+        task.compared = (*CPU_AND_MEMORY, dimensions.position[GPU])
+    task.node = pod.extra.get("node") or task.node
+    if task.status is TaskStatus.PENDING:
+        task.node, task.gpu_groups = "", ()
+        _take_up_bind(task, inventory.others.get("BindRequest", {}).get(pod.key) or {})
+    task.gated = task.gated or pod.extra.get("state") == "Gated"
+    index = pod.extra.get("index")
+    if index is not None:
+        task.created = float(index)
+
+
+def describe_whole_gpus(task: Task, dimensions: Dimensions) -> None:
+    """Count the GPUs of a pod of another family, which takes whole ones, in the same way."""
+    gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
+    request = read_gpu_request(task.pod)
+    if request.shared:
+        whole = int(task.vector[gpu] + (0 if amd is None else task.vector[amd])) // 1000
+        request = GpuRequest("regular", whole, 1.0) if whole else NO_GPU
+    task.gpu = request
+    if amd is not None and task.vector[amd]:
+        task.vector = task.vector.copy()
+        task.vector[gpu] += task.vector[amd]
+        task.vector[amd] = 0
+
+
+def _counted(task: Task, dimensions: Dimensions) -> np.ndarray:
+    """What the task takes of its node's quantities."""
+    gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
+    other_maker = amd is not None and task.vector[amd] > 0
+    reserving = task.labels.get("app") == _RESERVATION_APP
+    if not (task.gpu.shared or task.gpu.claimed or other_maker or reserving):
+        return task.vector
+    vector = task.vector.copy()
+    if amd is not None:
+        vector[gpu] += vector[amd]
+        vector[amd] = 0
+    # A share of a GPU is counted on its device, and so is the pod that keeps the device.
+    if task.gpu.shared or reserving:
+        vector[gpu] = 0
+    vector[gpu] += task.gpu.claimed * 1000
+    return vector
+
+
+def _take_up_bind(task: Task, request: Raw) -> None:
+    """A bind that is under way, or may be tried again, is as good as done."""
+    spec, status = request.get("spec") or {}, request.get("status") or {}
+    node = spec.get("selectedNode")
+    if not node:
+        return
+    if status.get("phase") == "Failed":
+        tries = spec.get("backoffLimit")
+        if tries is None or int(status.get("failedAttempts") or 0) >= int(tries):
+            return
+    task.status, task.node = TaskStatus.BINDING, str(node)
+    if task.gpu.shared:
+        task.gpu_groups = tuple(spec.get("selectedGPUGroups") or ())
+
+
+def is_tiny(task: Task) -> bool:
+    """Whether the request is so small that it counts as none."""
+    request = task.request
+    return (
+        request.cpu < 10
+        and request.memory < 10 << 20
+        and not task.gpu.any
+        and all(amount < 10 for amount in request.scalars.values())
+    )
+
+
+def _groups(pod: Pod) -> tuple[str, ...]:
+    told = pod.extra.get("gpu_groups")
+    if told:
+        return tuple(told)
+    first = pod.labels.get(_GROUP_LABEL)
+    if not first:
+        return ()
+    others = [
+        value for key, value in sorted(pod.labels.items()) if key.startswith(f"{_GROUP_LABEL}/")
+    ]
+    return tuple(dict.fromkeys([first, *others]))
+
+
+def claimed_gpus(pod: Pod, inventory: Inventory) -> int:
+    """GPUs that the pod asks for through resource claims."""
+    claims = inventory.others.get("ResourceClaim", {})
+    total = 0
+    for reference in pod.resource_claims:
+        name = reference.get("resourceClaimName") or ""
+        claim = claims.get(f"{pod.namespace}/{name}")
+        if claim is not None:
+            total += gpu_count(claim.get("spec", {}))
+    return total
+
+
+def gpu_count(claim_spec: Mapping[str, Any]) -> int:
+    """GPUs that a claim asks for: an exact count, or one where all are asked."""
+    total = 0
+    for request in (claim_spec.get("devices") or {}).get("requests") or ():
+        exact = request.get("exactly") or request
+        if "gpu" not in str(exact.get("deviceClassName", "")).lower():
+            continue
+        if exact.get("allocationMode", "ExactCount") == "All":
+            total += 1
+        else:
+            total += int(exact.get("count") or 1)
+    return total

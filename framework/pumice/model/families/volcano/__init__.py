@@ -1,0 +1,1 @@
+"""How Volcano's objects become jobs and sub-jobs."""

@@ -1,0 +1,1 @@
+"""GPU requests of tasks and shared GPUs of nodes."""

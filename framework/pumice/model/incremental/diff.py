@@ -1,0 +1,229 @@
+"""What has changed between two inventories, as far as a cluster is made of it.
+
+Facts are compared by identity: a backend tells that an object changed by giving a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import compress
+from operator import attrgetter, is_not
+
+from pumice.model.build import job_priority
+from pumice.model.dimensions import Dimensions
+from pumice.model.facts import Inventory, Pod, PodGroup
+from pumice.model.families.kai.nodes import is_kai
+from pumice.model.gpu.request import GPU
+from pumice.model.resources import Resource
+
+_SLICES, _CLAIMS, _BINDS = "ResourceSlice", "ResourceClaim", "BindRequest"
+_STATUS = ("phase", "conditions", "last_start", "stale_since")
+_spec = attrgetter(*(f.name for f in fields(PodGroup) if f.name not in _STATUS))
+
+
+@dataclass(slots=True)
+class Changes:
+    """Of one kind of facts: which are new or other than before, and which are gone."""
+
+    changed: list[str]
+    gone: list[str]
+
+    @classmethod
+    def between(cls, old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
+        if list(old) == list(new):
+            return cls(list(compress(new, map(is_not, old.values(), new.values()))), [])
+        known = old.get
+        changed = [key for key, fact in new.items() if known(key) is not fact]
+        kept = len(new) - sum(1 for key in changed if key not in old)
+        return cls(changed, [key for key in old if key not in new] if kept < len(old) else [])
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.gone)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.changed
+        yield from self.gone
+
+
+@dataclass(slots=True)
+class Difference:
+    """What a cluster that was made of other facts must take up."""
+
+    pods: Changes
+    """Pods to be read anew."""
+    nodes: list[str]
+    """Nodes about which something has changed; there are no others than before."""
+    groups: set[str]
+    """Pod groups of which everything is to be read anew, their pods included, or that are gone."""
+    statuses: list[str] = field(default_factory=list)
+    """Pod groups of which only the status has changed."""
+    tree: bool = False
+    """Whether the tree of hypernodes may look different."""
+
+
+class KnownFacts:
+    """The facts of an inventory at the time when a cluster was made of them."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        scheduler_names: Collection[str],
+        *,
+        kai: bool | None = None,
+    ) -> None:
+        # The tables may be changed in place; what is in them is never.
+        self._pods = dict(inventory.pods)
+        self._nodes = dict(inventory.nodes)
+        self._groups = dict(inventory.groups)
+        self._queues = dict(inventory.queues)
+        self._priorities = dict(inventory.priority_classes)
+        self._hyper_nodes = dict(inventory.hypernodes)
+        self._others = {
+            kind: dict(inventory.others.get(kind, {})) for kind in (_SLICES, _CLAIMS, _BINDS)
+        }
+        self._scheduler_names = tuple(scheduler_names)
+        self.kai = is_kai(inventory) if kai is None else kai
+        """Whether the cluster is described in the words of the KAI family."""
+        self._tree_told = bool(inventory.extra.get("hypernodes"))
+
+    @staticmethod
+    def are_regular(inventory: Inventory) -> bool:
+        """Whether every object is filed under its own name and no two pods have the same."""
+        pods = inventory.pods
+        return (
+            all(uid == pod.uid for uid, pod in pods.items())
+            and all(name == node.name for name, node in inventory.nodes.items())
+            and all(uid == group.uid for uid, group in inventory.groups.items())
+            and len({pod.key for pod in pods.values()}) == len(pods)
+        )
+
+    def difference(
+        self, inventory: Inventory, scheduler_names: Collection[str], dimensions: Dimensions
+    ) -> Difference | None:
+        """None: so much, or such a thing, that the cluster had better be built from the ground."""
+        if tuple(scheduler_names) != self._scheduler_names:
+            return None
+        pods = Changes.between(self._pods, inventory.pods)
+        nodes = Changes.between(self._nodes, inventory.nodes)
+        groups = Changes.between(self._groups, inventory.groups)
+        queues = Changes.between(self._queues, inventory.queues)
+        if 2 * len(pods.changed) > len(inventory.pods):
+            return None
+        if nodes.gone or any(name not in self._nodes for name in nodes.changed):
+            return None
+        if self.kai != self._is_kai(inventory, groups, queues):
+            return None
+        if not self._same_dimensions(inventory, pods, nodes, dimensions):
+            return None
+        if not self._regular(inventory, pods, nodes, groups):
+            return None
+        if self.kai and not self._add_kai_pods(inventory, pods):
+            return None
+        difference = Difference(pods, nodes.changed, set(groups.gone))
+        for uid in groups.changed:
+            old = self._groups.get(uid)
+            if old is not None and _spec(old) == _spec(inventory.groups[uid]):
+                difference.statuses.append(uid)
+            else:
+                difference.groups.add(uid)
+        difference.groups.update(self._moved_queues(inventory))
+        if Changes.between(self._priorities, inventory.priority_classes):
+            difference.groups.update(self._other_priorities(inventory))
+        difference.tree = (
+            self._tree_told
+            or bool(inventory.extra.get("hypernodes"))
+            or bool(Changes.between(self._hyper_nodes, inventory.hypernodes))
+            or bool(inventory.hypernodes and nodes)
+        )
+        return difference
+
+    def _is_kai(self, inventory: Inventory, groups: Changes, queues: Changes) -> bool:
+        if self.kai:
+            return is_kai(inventory)
+        return any(inventory.groups[uid].family == "kai" for uid in groups.changed) or any(
+            inventory.queues[name].family == "kai" for name in queues.changed
+        )
+
+    def _same_dimensions(
+        self, inventory: Inventory, pods: Changes, nodes: Changes, dimensions: Dimensions
+    ) -> bool:
+        """Whether neither a resource that nobody knew appears nor the last trace of one goes."""
+        pairs = [(self._pods.get(uid), inventory.pods.get(uid)) for uid in pods]
+        amounts = [(_request(old), _request(new)) for old, new in pairs]
+        amounts += [
+            (self._nodes[name].allocatable, inventory.nodes[name].allocatable) for name in nodes
+        ]
+        lost: set[str] = set()
+        for before, after in amounts:
+            if before is not after:
+                named = _names(after)
+                if not named <= dimensions.position.keys():
+                    return False
+                lost |= _names(before) - named
+        lost -= {*Dimensions().names, *((GPU,) if self.kai else ())}
+        return all(_is_named(name, inventory) for name in lost)
+
+    def _regular(
+        self, inventory: Inventory, pods: Changes, nodes: Changes, groups: Changes
+    ) -> bool:
+        """The same as :meth:`are_regular`, where it was so before."""
+        if any(inventory.nodes[name].name != name for name in nodes.changed):
+            return False
+        if any(inventory.groups[uid].uid != uid for uid in groups.changed):
+            return False
+        named: set[str] = set()
+        for uid in pods.changed:
+            old, new = self._pods.get(uid), inventory.pods[uid]
+            if new.uid != uid:
+                return False
+            if old is None or old.key != new.key:
+                named.add(new.key)
+        if not named:
+            return True
+        return sum(1 for pod in inventory.pods.values() if pod.key in named) == len(named)
+
+    def _add_kai_pods(self, inventory: Inventory, pods: Changes) -> bool:
+        """Add the pods whose claims or binds under way have changed; False: devices have."""
+        others = inventory.others
+        if Changes.between(self._others[_SLICES], others.get(_SLICES, {})):
+            return False
+        claims = set(Changes.between(self._others[_CLAIMS], others.get(_CLAIMS, {})))
+        binds = set(Changes.between(self._others[_BINDS], others.get(_BINDS, {})))
+        if claims or binds:
+            changed = set(pods.changed)
+            pods.changed += [
+                uid
+                for uid, pod in inventory.pods.items()
+                if uid not in changed and (pod.key in binds or (claims and pod.resource_claims))
+            ]
+        return True
+
+    def _moved_queues(self, inventory: Inventory) -> Iterable[str]:
+        """Groups whose queue came into being or ceased to be."""
+        moved = self._queues.keys() ^ inventory.queues.keys()
+        if not moved:
+            return ()
+        return [uid for uid, group in inventory.groups.items() if group.queue in moved]
+
+    def _other_priorities(self, inventory: Inventory) -> Iterable[str]:
+        before = Inventory(priority_classes=self._priorities)
+        return [
+            uid
+            for uid, group in inventory.groups.items()
+            if job_priority(group, before) != job_priority(group, inventory)
+        ]
+
+
+def _request(pod: Pod | None) -> Resource | None:
+    return None if pod is None else pod.request
+
+
+def _names(amounts: Resource | None) -> set[str]:
+    return set() if amounts is None else set(amounts.scalars)
+
+
+def _is_named(scalar: str, inventory: Inventory) -> bool:
+    return any(scalar in pod.request.scalars for pod in inventory.pods.values()) or any(
+        scalar in node.allocatable.scalars for node in inventory.nodes.values()
+    )

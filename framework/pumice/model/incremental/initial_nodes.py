@@ -1,0 +1,54 @@
+"""The node table as a cycle found it, so that the next can start from there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+
+from pumice.model.nodes import Held, NodeTable
+from pumice.model.task import Task
+
+_COLUMNS = ("idle", "used", "releasing", "pipelined", "future_idle", "pod_count")
+
+
+class InitialNodes:
+    """What every node held before the cycle began."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._columns = [(name, getattr(table, name).copy()) for name in _COLUMNS]
+        self._residents = [tuple(held) for held in table.held]
+        self._sharing = set(table.sharing)
+
+    def restore(self, tasks: Mapping[str, Task], but: Collection[int]) -> None:
+        """Take back what the cycle did to the table, but on rows that are to be refilled.
+
+        The tasks must have been restored before.
+        """
+        table = self._table
+        for name, column in self._columns:
+            np.copyto(getattr(table, name), column)
+        for row in table.touched().difference(but):
+            residents = self.on(row, tasks)
+            if row in self._sharing:
+                table.refill(row, residents)
+            else:
+                table.forget_shares(row)
+                table.held[row] = {task.uid: Held(task, task.status) for task in residents}
+
+    def on(self, row: int, tasks: Mapping[str, Task]) -> list[Task]:
+        """The tasks that were on a node, those left out that are no more."""
+        return [tasks[uid] for uid in self._residents[row] if uid in tasks]
+
+    def refill(self, row: int, tasks: Iterable[Task]) -> None:
+        """From now on a node is found with these tasks on it, in this order."""
+        table = self._table
+        table.refill(row, tasks)
+        self._residents[row] = tuple(table.held[row])
+        for name, column in self._columns:
+            column[row] = getattr(table, name)[row]
+        if row in table.sharing:
+            self._sharing.add(row)
+        else:
+            self._sharing.discard(row)

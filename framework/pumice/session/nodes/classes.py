@@ -1,0 +1,157 @@
+"""Classes of tasks that ask the same of nodes, with what is remembered for each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pumice.combine import Impl, fail
+from pumice.errors import InvariantError
+from pumice.model.task import Task
+from pumice.plugin import Plugin, Scope
+from pumice.session.nodes.class_cache import ClassCache
+from pumice.session.nodes.voters import FilterVoter, ScoreVoter
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_COMPARED = (
+    "missing_dimension",
+    "idle_fits",
+    "codes",
+    "reasons",
+    "scores",
+    "totals",
+    "idle_scores",
+    "future_scores",
+    "future_totals",
+)
+
+
+class TaskClass(NamedTuple):
+    """What is known of one class of tasks, and who must be asked every time."""
+
+    answers: ClassCache
+    live_filters: list[FilterVoter]
+    live_scorers: list[ScoreVoter]
+    by_rank: bool
+    """Whether the first by rank of which no filter complains is the best of all.
+
+    That is so unless scores depend on which nodes pass, or a filter's answer on which nodes it
+    is asked about. A filter that is recorded is asked about all of them, for the record.
+    """
+
+
+class TaskClasses:
+    """Tells classes apart and keeps their answers up to date."""
+
+    def __init__(
+        self,
+        session: Session,
+        preparing: Sequence[tuple[Impl, Plugin]],
+        filters: Sequence[FilterVoter],
+        scorers: Sequence[ScoreVoter],
+        *,
+        verify: bool,
+    ) -> None:
+        self._nodes = session.nodes
+        self._filters = filters
+        self._scorers = scorers
+        self._verify = verify
+        self._remembers = session.uses("answers")
+        self._scalar = session.uses("scalar")
+        self._spans = session.uses("spans")
+        self._fixed = session.uses("fixed")
+        self._numbers: dict[Hashable, int] = {}
+        self._memo: dict[tuple[int, tuple[str, ...]], TaskClass] = {}
+        asked = {voter.plugin: voter.impl for voter in (*filters, *scorers)}
+        asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
+        self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
+        self._keyed = {
+            plugin: impl
+            for plugin, impl in asked.items()
+            if type(plugin).class_key is not Plugin.class_key
+        }
+
+    def number(self, task: Task) -> int:
+        """The number of the task's class; remembered in the task."""
+        try:
+            keys = [plugin.class_key(task) for plugin in self._keyed]
+        except Exception:
+            self._find_faulty_key(task)
+            raise
+        key = (
+            task.vector.tobytes(),
+            task.gpu,
+            task.best_effort,
+            task.compared,
+            task.constraints,
+            *[_hashable(getattr(task, name)) for name in self._reads],
+            *keys,
+        )
+        task.class_id = self._numbers.setdefault(key, len(self._numbers))
+        return task.class_id
+
+    def _find_faulty_key(self, task: Task) -> None:
+        for plugin, impl in self._keyed.items():
+            try:
+                plugin.class_key(task)
+            except Exception as exc:
+                fail("class_key", impl, exc)
+
+    def of(self, task: Task, skipped: tuple[str, ...]) -> TaskClass:
+        """The task's class, as the nodes are now, without the filters of ``skipped``."""
+        number = task.class_id
+        key = (self.number(task) if number < 0 else number, skipped)
+        found = self._memo.get(key) if self._remembers else None
+        if found is None:
+            found = self._memo[key] = self._make(task, skipped)
+        else:
+            found.answers.renew(task)
+        if self._verify:
+            self._compare(task, found, skipped)
+        return found
+
+    def _make(self, task: Task, skipped: tuple[str, ...]) -> TaskClass:
+        filters = [(v, self._reach(v, task)) for v in self._filters if v.name not in skipped]
+        scorers = [(v, self._reach(v, task)) for v in self._scorers]
+        # Filters are combined in policy order, so that only those before the first one that
+        # must be asked every time can be remembered together.
+        scopes = [scope for _, scope in filters]
+        first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
+        answers = ClassCache(task, self._nodes, filters[:first_live], scorers, scalar=self._scalar)
+        live_filters = [voter for voter, _ in filters[first_live:]]
+        live_scorers = [voter for voter, scope in scorers if scope == "cluster"]
+        by_rank = not live_scorers and not answers.spanning
+        by_rank = by_rank and all(v.scalar is not None and v.ledger is None for v in live_filters)
+        return TaskClass(answers, live_filters, live_scorers, by_rank)
+
+    def _reach(self, voter: FilterVoter | ScoreVoter, task: Task) -> Scope:
+        scope = voter.reach(task)
+        if scope == "span" and not self._spans:
+            return "cluster"
+        return "row" if scope == "static" and not self._fixed else scope
+
+    def _compare(self, task: Task, found: TaskClass, skipped: tuple[str, ...]) -> None:
+        fresh = self._make(task, skipped).answers
+        for answers in (found.answers, fresh):
+            answers.renew_totals(task)
+        for name in _COMPARED:
+            old, new = getattr(found.answers, name), getattr(fresh, name)
+            if not np.array_equal(old, new, equal_nan=True):
+                row = int(np.flatnonzero(old != new)[0])
+                raise InvariantError(
+                    f"remembered {name} of task {task.key} on node {self._nodes.names[row]} is "
+                    f"{old[row]}, asked again it is {new[row]}",
+                    hint="a plugin's scope reaches further than it declares, or its scalar and "
+                    "vector forms disagree",
+                )
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, Mapping):
+        return tuple(sorted(value.items()))
+    uid: Hashable = getattr(value, "uid", value)
+    return uid

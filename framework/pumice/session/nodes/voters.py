@@ -1,0 +1,213 @@
+"""Filters and scorers: a plugin's forms of a node question, brought to one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from math import isinf, isnan
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from pumice.combine import Impl, fail
+from pumice.plugin import SCOPE_ATTRIBUTE, Plugin, Scope
+from pumice.verdicts import Code, FitError, NodeVerdicts
+
+if TYPE_CHECKING:
+    from pumice.ledger import Ledger
+    from pumice.model.nodes import NodeTable
+    from pumice.model.task import Task
+    from pumice.session.dispatch import Dispatch
+
+
+class NodeVoter:
+    """One plugin on one node question: the vector form, the scalar form, or both."""
+
+    __slots__ = ("ledger", "name", "plugin", "point", "scalar", "scope_of", "vector")
+
+    def __init__(
+        self,
+        point: str,
+        plugin: Plugin,
+        vector: Impl | None,
+        scalar: Impl | None,
+        scope_of: Callable[[Task], Scope],
+        ledger: Ledger | None,
+    ) -> None:
+        self.point = point
+        self.plugin = plugin
+        self.vector = vector
+        self.scalar = scalar
+        self.scope_of = scope_of
+        self.ledger = ledger
+        self.name = self.impl.plugin
+
+    @property
+    def impl(self) -> Impl:
+        impl = self.vector or self.scalar
+        assert impl is not None
+        return impl
+
+    def reach(self, task: Task) -> Scope:
+        """How far the answer for the task reaches, as far as it can be made use of."""
+        try:
+            scope = self.scope_of(task)
+        except Exception as exc:
+            fail(self.point, self.impl, exc)
+        return "cluster" if scope == "span" and not self.spans else scope
+
+    @property
+    def spans(self) -> bool:
+        """Whether an answer that compares nodes can be remembered row by row."""
+        return False
+
+
+class FilterVoter(NodeVoter):
+    """``predicate`` of one plugin."""
+
+    __slots__ = ()
+
+    def many(self, task: Task, nodes: NodeTable, rows: np.ndarray | None) -> NodeVerdicts | None:
+        """The verdicts for these rows; None: no objection to any."""
+        view = nodes.view(rows)
+        verdicts: NodeVerdicts | None
+        if self.vector is not None:
+            try:
+                verdicts = self.vector.fn(task, view)
+                if verdicts is not None and len(verdicts) != len(view):
+                    raise ValueError(f"{len(verdicts)} verdicts for {len(view)} nodes")
+            except Exception as exc:
+                fail(self.point, self.vector, exc)
+        else:
+            verdicts = NodeVerdicts.accept(len(view))
+            for position, row in enumerate(view.rows.tolist()):
+                error = self.one(task, nodes, row)
+                if error is not None:
+                    verdicts.reject_one(position, error)
+        if self.ledger is not None:
+            rejected = 0 if verdicts is None else int(np.count_nonzero(verdicts.codes))
+            self.ledger.record(
+                "verdicts",
+                point=self.point,
+                plugin=self.name,
+                task=task.key,
+                nodes=len(view),
+                rejected=rejected,
+            )
+        return verdicts
+
+    def one(self, task: Task, nodes: NodeTable, row: int) -> FitError | None:
+        if self.scalar is None:
+            verdicts = self.many(task, nodes, np.array([row]))
+            return None if verdicts is None else verdicts.error(0)
+        try:
+            error = self.scalar.fn(task, nodes.handle(row), task.job)
+        except Exception as exc:
+            fail(self.point, self.scalar, exc)
+        if error is None or isinstance(error, FitError):
+            return error
+        return FitError.of(str(error), Code.UNSCHEDULABLE, self.name)
+
+
+class ScoreVoter(NodeVoter):
+    """``node_order`` of one plugin."""
+
+    __slots__ = ()
+
+    def many(self, task: Task, nodes: NodeTable, rows: np.ndarray | None) -> np.ndarray | None:
+        """The scores of these rows, NaN for a node that is out; None: nothing to add."""
+        view = nodes.view(rows)
+        scores: np.ndarray | None
+        if self.vector is not None:
+            try:
+                scores = self.vector.fn(task, view)
+                if scores is not None:
+                    scores = np.asarray(scores, np.float64)
+                    if scores.shape != (len(view),):
+                        raise ValueError(f"{scores.shape} scores for {len(view)} nodes")
+                    if np.isinf(scores).any():
+                        row = int(np.flatnonzero(np.isinf(scores))[0])
+                        raise ValueError(f"node {view.names[row]} scores {scores[row]}")
+            except Exception as exc:
+                fail(self.point, self.vector, exc)
+        else:
+            scores = np.array([self.one(task, nodes, row) for row in view.rows.tolist()], float)
+        if self.ledger is not None:
+            self.ledger.record(
+                "scores",
+                point=self.point,
+                plugin=self.name,
+                task=task.key,
+                nodes=len(view),
+                best=_best(scores),
+            )
+        return scores
+
+    @property
+    def spans(self) -> bool:
+        return self.vector is not None and self.scalar is not None
+
+    def span(self, task: Task) -> Hashable:
+        try:
+            return self.plugin.span(task)
+        except Exception as exc:
+            fail("span", self.impl, exc)
+
+    def one(self, task: Task, nodes: NodeTable, row: int) -> float:
+        if self.scalar is None:
+            scores = self.many(task, nodes, np.array([row]))
+            return 0.0 if scores is None else float(scores[0])
+        try:
+            score = float(self.scalar.fn(task, nodes.handle(row)) or 0.0)
+            if isinf(score):
+                raise ValueError(f"node {nodes.names[row]} scores {score}")
+        except Exception as exc:
+            fail(self.point, self.scalar, exc)
+        return score
+
+
+def _best(scores: np.ndarray | None) -> float:
+    if scores is None or not len(scores):
+        return 0.0
+    best = float(scores[scores.argmax()])
+    if isnan(best):  # numpy takes NaN for the highest
+        best = float(np.fmax.reduce(scores))
+    return 0.0 if isnan(best) else best
+
+
+def filter_voters(ask: Dispatch, ledger: Ledger | None) -> list[FilterVoter]:
+    """All filters in policy order; a plugin's two forms make one."""
+    return _gather(FilterVoter, ask, ledger, "predicate", "predicate_nodes")
+
+
+def score_voters(ask: Dispatch, ledger: Ledger | None) -> list[ScoreVoter]:
+    """All scorers in policy order; a plugin's two forms make one."""
+    return _gather(ScoreVoter, ask, ledger, "node_order", "batch_node_order")
+
+
+_V = TypeVar("_V", bound=NodeVoter)
+
+
+def _gather(
+    kind: type[_V], ask: Dispatch, ledger: Ledger | None, scalar: str, vector: str
+) -> list[_V]:
+    recording = ledger if ledger is not None and ledger.watches(scalar) else None
+    voters: list[_V] = []
+    for scalars, vectors in zip(ask.voters[scalar], ask.voters[vector], strict=True):
+        forms: dict[str, list[Any]] = {}
+        for position, impls in enumerate((vectors, scalars)):
+            for impl, plugin in impls:
+                forms.setdefault(impl.plugin, [None, None, plugin])[position] = impl
+        for name in sorted(forms, key=ask.position.__getitem__):
+            vector_impl, scalar_impl, plugin = forms[name]
+            method = getattr(plugin, vector if vector_impl is not None else scalar)
+            voters.append(
+                kind(scalar, plugin, vector_impl, scalar_impl, _scope(plugin, method), recording)
+            )
+    return voters
+
+
+def _scope(plugin: Plugin, method: Any) -> Callable[[Task], Scope]:
+    declared = getattr(method, SCOPE_ATTRIBUTE, "cluster")
+    if callable(declared):
+        return lambda task: cast(Scope, declared(plugin, task))
+    return lambda task: cast(Scope, declared)

@@ -1,0 +1,99 @@
+"""Look-alikes of jobs that have failed need not be tried again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+
+from pumice.model.job import Job
+from pumice.model.task import Task
+from pumice.solver.task_batches import active_count
+
+
+def signature(job: Job) -> Hashable:
+    """What a job's unplaced tasks ask of nodes, resources left aside."""
+    sets = []
+    for pod_set in job.sub_jobs.values():
+        if active_count(pod_set) == len(pod_set.tasks):
+            continue
+        chain = [_constraint(pod_set.topology_constraint)]
+        above = pod_set.parent
+        while above is not None:
+            chain.append(_constraint(above.topology_constraint))
+            above = above.parent
+        waiting = [t for t in pod_set.tasks.values() if t in pod_set.pending]
+        sets.append((tuple(chain), tuple(sorted(map(_task_signature, waiting)))))
+    return tuple(sorted(sets))
+
+
+def _constraint(raw: object) -> str:
+    return json.dumps(raw, sort_keys=True, default=str)
+
+
+def _task_signature(task: Task) -> str:
+    pod = task.pod
+    return json.dumps(
+        [str(task.constraints), pod.priority_class, pod.priority], sort_keys=True, default=str
+    )
+
+
+class FailedJobs:
+    """Remembers, per signature, the smallest job that failed."""
+
+    def __init__(self, *, enabled: bool = True) -> None:
+        self._enabled = enabled
+        self._smallest: dict[Hashable, list[Task]] = {}
+
+    def worth_trying(self, job: Job) -> bool:
+        """Whether the job is easier than the smallest look-alike that failed."""
+        if not self._enabled:
+            return True
+        failed = self._smallest.get(signature(job))
+        return failed is None or _easier(_requests(job), failed)
+
+    def failed(self, job: Job) -> None:
+        if not self._enabled:
+            return
+        key = signature(job)
+        known, own = self._smallest.get(key), _requests(job)
+        if known is None or _footprint_smaller(own, known):
+            self._smallest[key] = own
+
+
+def _requests(job: Job) -> list[Task]:
+    """The pending tasks, those that ask less first."""
+    ordered: list[Task] = []
+    for task in job.pending:
+        position = len(ordered)
+        while position and _asks_less(task, ordered[position - 1]):
+            position -= 1
+        ordered.insert(position, task)
+    return ordered
+
+
+def _asks_less(left: Task, right: Task) -> bool:
+    return _at_most(left, right) and not _at_most(right, left)
+
+
+def _at_most(left: Task, right: Task) -> bool:
+    l_gpu, r_gpu = left.gpu, right.gpu
+    return (
+        bool((left.vector <= right.vector).all())
+        and l_gpu.devices <= r_gpu.devices
+        and l_gpu.portion <= r_gpu.portion + 0.01
+        and all(count <= r_gpu.mig.get(name, 0) for name, count in l_gpu.mig.items())
+    )
+
+
+def _easier(job: list[Task], failed: list[Task]) -> bool:
+    if not job or not failed:
+        return False
+    if len(failed) > len(job):
+        return True
+    return any(_asks_less(mine, theirs) for mine, theirs in zip(job, failed, strict=False))
+
+
+def _footprint_smaller(job: list[Task], known: list[Task]) -> bool:
+    if not job or not known or len(job) > len(known):
+        return False
+    return all(_at_most(mine, theirs) for mine, theirs in zip(job, known, strict=False))

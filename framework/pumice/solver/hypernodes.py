@@ -1,0 +1,50 @@
+"""Hypernodes to try for a whole job, or a sub-job, that asks for nodes close together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pumice.model.job import Job, SubJob, is_hard
+from pumice.model.task import ALLOCATED_STATUSES, TaskStatus
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_PLACED = (*ALLOCATED_STATUSES, TaskStatus.PIPELINED)
+
+
+def hyper_nodes_for(
+    session: Session, members: Job | SubJob, root: str, *, simulate: bool
+) -> list[str]:
+    """Names below ``root``, those with the closest nodes first; ``root`` where none is asked."""
+    if not is_hard(members.network_topology):
+        return [root]
+    purpose = "evict" if simulate else "allocate"
+    before = members.allocated_hyper_node
+    placed = [task.node for task in members.having(*_PLACED) if task.node]
+    members.allocated_hyper_node = session.hyper_nodes.lowest_containing(placed)
+    try:
+        if isinstance(members, SubJob):
+            if not session.ask.has("hyper_node_gradient_for_sub_job"):
+                return [root]
+            groups = session.ask.hyper_node_gradient_for_sub_job(members, root, purpose)
+        else:
+            if not session.ask.has("hyper_node_gradient_for_job"):
+                return [root]
+            groups = session.ask.hyper_node_gradient_for_job(members, root, purpose)
+    finally:
+        members.allocated_hyper_node = before
+    ordered = list(groups or ())
+    if simulate:  # where room is made by eviction, plugins name the widest first
+        ordered.reverse()
+    return [name for group in ordered for name in group]
+
+
+def rows_within(session: Session, hyper_node: str, rows: np.ndarray | None) -> np.ndarray | None:
+    """Those of ``rows`` that are in a hypernode; None is all nodes, here and there."""
+    inside = session.rows_of(hyper_node)
+    if inside is None or rows is None:
+        return rows if inside is None else inside
+    return np.intersect1d(inside, rows)

@@ -1,0 +1,85 @@
+"""A scenario: a job that wants room, and the victims it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pumice.model.job import Job
+from pumice.model.task import Task
+
+
+@dataclass(slots=True, eq=False)
+class VictimGroup:
+    """Tasks of one job that go together: one surplus task, or the rest of a gang."""
+
+    job: Job
+    """The session's job."""
+    tasks: list[Task]
+
+
+@dataclass(slots=True, eq=False)
+class VictimJob:
+    """All that a scenario would take of one job."""
+
+    job: Job
+    tasks: list[Task] = field(default_factory=list)
+
+
+class Plan:
+    """What a validator judges.
+
+    ``preemptor`` is the part of the claimant that is being placed (all of it in the last step).
+    ``victims`` holds everything considered so far: look at a task's status to see whether it
+    goes (Releasing), moves (Pipelined) or stays as it is.
+    """
+
+    def __init__(
+        self, preemptor: Job, recorded: Iterable[VictimGroup], *, allow_consolidating: bool
+    ) -> None:
+        self.preemptor = preemptor
+        self.allow_consolidating = allow_consolidating
+        """Whether a victim that finds another place counts as unharmed."""
+        self.recorded = list(recorded)
+        """Victims that earlier steps of the same search found necessary."""
+        self.potential: list[VictimGroup] = []
+        """Victims added in this step, in the order in which they were added."""
+        self.recorded_uids = {task.uid for group in self.recorded for task in group.tasks}
+        self.victims: dict[str, VictimJob] = {}
+        """By job uid: everything that has been considered."""
+        self._listed: set[str] = set()
+        self._groups: dict[str, list[VictimGroup]] = {}
+        self._jobs_on: dict[str, dict[str, None]] = {}
+        for group in self.recorded:
+            self._list(group)
+
+    def add(self, group: VictimGroup) -> None:
+        """Consider one more group of victims."""
+        self.potential.append(group)
+        self._list(group)
+        for task in group.tasks:
+            self._jobs_on.setdefault(task.node, {})[group.job.uid] = None
+
+    def _list(self, group: VictimGroup) -> None:
+        """Count each victim once, whatever groups it is in."""
+        self._groups.setdefault(group.job.uid, []).append(group)
+        victim = self.victims.get(group.job.uid)
+        if victim is None:
+            victim = self.victims[group.job.uid] = VictimJob(group.job)
+        for task in group.tasks:
+            if task.uid not in self._listed:
+                self._listed.add(task.uid)
+                victim.tasks.append(task)
+
+    @property
+    def latest(self) -> Job | None:
+        """The job of the victims added last."""
+        return self.potential[-1].job if self.potential else None
+
+    @property
+    def recorded_tasks(self) -> list[Task]:
+        return [task for group in self.recorded for task in group.tasks]
+
+    def groups_on(self, node: str) -> list[VictimGroup]:
+        """All groups, wherever their tasks are, of the jobs that have a new victim on a node."""
+        return [group for uid in self._jobs_on.get(node, ()) for group in self._groups[uid]]

@@ -1,0 +1,205 @@
+"""Jobs in the order of a tree of queues: the best child of the best queue, down to a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pumice.model.facts import Queue
+from pumice.model.job import Job
+from pumice.session.heap import KeyHeap, LiveHeap
+from pumice.solver.ranked_jobs import Entry, RankedLeaf
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+
+def takes_jobs(session: Session, name: str) -> bool:
+    """Whether jobs can be served in a queue: it is known, a leaf, and below a known one."""
+    queue = session.queues.get(name)
+    if queue is None or queue.children:
+        return False
+    return not queue.parent or queue.parent in session.queues
+
+
+class _Branch:
+    """One queue: its child queues, or its jobs."""
+
+    __slots__ = ("children", "dirty", "jobs", "popped", "queue")
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        self.children: LiveHeap[_Branch] | None = None
+        self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
+        self.popped: list[Job] = []
+        self.dirty = False
+
+    def __bool__(self) -> bool:
+        below = self.jobs if self.children is None else self.children
+        return below is not None and len(below) > 0
+
+
+class QueueTree:
+    """Takes jobs from a tree of queues, re-sorting only what reaches the top.
+
+    With ``victims`` everything is reversed: the worst job of the queue that is best off.
+    ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
+    while they wait inside.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Iterable[Job],
+        *,
+        victims: bool = False,
+        depth: int | None = None,
+        evicting: bool = False,
+    ) -> None:
+        self._session = session
+        self._victims = victims
+        self._evicting = evicting
+        self._depth = depth
+        self._before = session.order.fair_queue_before
+        self._branches: dict[str, _Branch] = {}
+        self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
+        for job in jobs:
+            self.push(job)
+
+    @classmethod
+    def ranked(
+        cls,
+        session: Session,
+        entries: Mapping[str, list[Entry]],
+        keep: Callable[[Job], bool],
+        *,
+        victims: bool = False,
+    ) -> QueueTree:
+        """A tree over jobs that are ranked already, those that ``keep`` refuses left out."""
+        tree = cls(session, (), victims=victims)
+        for name, ranked in entries.items():
+            if not ranked or not takes_jobs(session, name):
+                continue
+            jobs = RankedLeaf(ranked, keep, session.order.job_key, reverse=victims)
+            if len(jobs):
+                leaf = tree._branches[name] = _Branch(session.queues[name])
+                leaf.jobs = jobs
+                tree._link(leaf)
+                tree._mark(leaf)
+        return tree
+
+    def __bool__(self) -> bool:
+        return bool(self._root)
+
+    def push(self, job: Job, rank: Any = None) -> None:
+        """Add a job; one of an unknown queue or of a queue with children is left out.
+
+        ``rank`` is its key in the order of jobs, where it is known already.
+        """
+        if not takes_jobs(self._session, job.queue):
+            return
+        queue = self._session.queues[job.queue]
+        leaf = self._branches.get(queue.name)
+        fresh = leaf is None
+        if leaf is None:
+            leaf = self._branches[queue.name] = _Branch(queue)
+            leaf.jobs = self._new_leaf()
+        assert leaf.jobs is not None
+        if isinstance(leaf.jobs, LiveHeap):
+            leaf.jobs.push(job)
+            if self._depth is not None and len(leaf.jobs) > self._depth:
+                leaf.jobs.drop_last()
+        else:
+            leaf.jobs.push(job, rank)
+        if fresh:
+            self._link(leaf)
+        self._mark(leaf)
+
+    def _new_leaf(self) -> LiveHeap[Job] | KeyHeap[Job]:
+        """Jobs of a queue; by keys where the order has them and nothing depends on the slots."""
+        order = self._session.order
+        if order.has_job_keys and not self._victims and self._depth is None:
+            return order.job_heap(evicting=self._evicting)
+        return LiveHeap(self._job_before)
+
+    def pop(self) -> Job:
+        path: list[_Branch] = []
+        heap: LiveHeap[_Branch] = self._root
+        while True:
+            top = heap.top
+            if top.dirty:
+                top.dirty = False
+                heap.fix_top()
+                continue
+            path.append(top)
+            if top.children is None:
+                break
+            heap = top.children
+        leaf = path[-1]
+        assert leaf.jobs is not None
+        job = leaf.jobs.pop()
+        if self._victims:
+            leaf.popped.append(job)
+        while path and not path[-1]:
+            empty = path.pop()
+            above = path[-1].children if path else self._root
+            assert above is not None
+            above.pop()
+            del self._branches[empty.queue.name]
+        for branch in path:
+            branch.dirty = True
+        return job
+
+    def _link(self, branch: _Branch) -> None:
+        """Hang a new branch below its parent, making ancestors as needed."""
+        while branch.queue.parent:
+            name = branch.queue.parent
+            parent = self._branches.get(name)
+            if parent is not None:
+                assert parent.children is not None
+                parent.children.push(branch)
+                return
+            parent = self._branches[name] = _Branch(self._session.queues[name])
+            parent.children = LiveHeap(self._branch_before, [branch])
+            branch = parent
+        self._root.push(branch)
+
+    def _mark(self, branch: _Branch | None) -> None:
+        while branch is not None:
+            branch.dirty = True
+            branch = self._branches.get(branch.queue.parent)
+
+    # -- comparisons
+
+    def _job_before(self, left: Job, right: Job) -> bool:
+        before = self._session.order.job_before(left, right)
+        return not before if self._victims else before
+
+    def _branch_before(self, left: _Branch, right: _Branch) -> bool:
+        if not left:
+            return not self._victims
+        if not right:
+            return self._victims
+        l_leaf = left if left.children is None else self._best_leaf(left)
+        r_leaf = right if right.children is None else self._best_leaf(right)
+        before = self._before
+        if self._victims:
+            l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
+            return not before(left.queue, right.queue, None, None, l_lost, r_lost)
+        l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
+        return before(left.queue, right.queue, l_job, r_job, (), ())
+
+    @staticmethod
+    def _victims_of(leaf: _Branch) -> list[Job]:
+        return [*leaf.popped, _top_job(leaf)]
+
+    @staticmethod
+    def _best_leaf(branch: _Branch) -> _Branch:
+        while branch.children is not None:
+            branch = branch.children.top
+        return branch
+
+
+def _top_job(leaf: _Branch) -> Job:
+    assert leaf.jobs is not None
+    return leaf.jobs.top

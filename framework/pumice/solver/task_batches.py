@@ -1,0 +1,160 @@
+"""Chunks: which tasks of an elastic gang are worked on together, to place or to evict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cmp_to_key
+
+from pumice.model.gang import counts_roles
+from pumice.model.job import Job, SubJob
+from pumice.model.task import Task, TaskStatus
+from pumice.session.dispatch import Dispatch
+from pumice.session.order import Order
+
+_S = TaskStatus
+_PENDING = _S.PENDING
+_ACTIVE = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
+_USED = (*_ACTIVE, _S.RELEASING)
+
+
+def active_count(members: Job | SubJob) -> int:
+    """Tasks that hold room or are promised some."""
+    _, allocated, pipelined, binding, bound, running, _, _, _, _ = members.by_status
+    return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
+
+
+def used_count(pod_set: SubJob) -> int:
+    """As :func:`active_count`, those that are leaving included."""
+    return pod_set.count(*_USED)
+
+
+def job_used_count(job: Job) -> int:
+    return job.count(*_USED)
+
+
+def active_tasks(members: Job | SubJob) -> list[Task]:
+    return members.having(*_ACTIVE)
+
+
+def is_elastic(job: Job) -> bool:
+    """Whether some pod set has more tasks than it needs."""
+    return any(len(p.tasks) > p.min_available for p in job.sub_jobs.values())
+
+
+def is_gang_satisfied(job: Job) -> bool:
+    return all(used_count(p) >= p.min_available for p in job.sub_jobs.values())
+
+
+def is_ready_to_schedule(job: Job) -> bool:
+    """Whether every pod set has enough tasks that could run."""
+    return all(
+        active_count(p) + sum(1 for t in p.by_status[_S.PENDING].values() if not t.gated)
+        >= p.min_available
+        for p in job.sub_jobs.values()
+    )
+
+
+def has_pending(job: Job) -> bool:
+    return any(not task.gated for task in job.by_status[_S.PENDING].values())
+
+
+class TaskBatches:
+    """Takes chunks of jobs in the session's orders of pod sets and tasks."""
+
+    def __init__(self, ask: Dispatch, order: Order | None = None) -> None:
+        """With ``order`` tasks are sorted by keys where it has them, instead of compared."""
+        self._ask = ask
+        self._key = order.task_key if order is not None and order.has_task_keys else None
+
+    def to_allocate(self, job: Job, *, real: bool) -> list[Task]:
+        """The missing part of the gang, or one task more.
+
+        In a simulation (not ``real``) tasks that were evicted in it are candidates, too.
+        """
+        if len(job.sub_jobs) == 1:
+            (only,) = job.sub_jobs.values()
+            return self._next_of(job, only, only.min_available - active_count(only), real)
+        pod_sets = self.sorted_pod_sets(job)
+        missing = [p.min_available - active_count(p) for p in pod_sets]
+        wanted = max(sum(1 for count in missing if count > 0), 1)
+        taken, batch = 0, []
+        for pod_set, lacking in zip(pod_sets, missing, strict=True):
+            if taken == wanted:
+                break
+            part = self._next_of(job, pod_set, lacking, real)
+            if part:
+                batch += part
+                taken += 1
+        return batch
+
+    def _next_of(self, job: Job, pod_set: SubJob, lacking: int, real: bool) -> list[Task]:
+        """The best candidates of a pod set: as many as it lacks, or one."""
+        candidates = [
+            task
+            for task in pod_set.tasks.values()
+            if (not task.gated if task.status is _PENDING else not real and _is_on_trial(task))
+        ]
+        if len(candidates) < 2:
+            return candidates
+        return _roles_first(job, self.sorted_tasks(candidates), add=True)[: max(lacking, 1)]
+
+    def to_evict(self, job: Job) -> tuple[list[Task], bool]:
+        """One surplus task, or all that is left; and whether the job has more after it."""
+        pod_sets = self.sorted_pod_sets(job)[::-1]
+        surplus = any(active_count(p) > p.min_available for p in pod_sets)
+        batch: list[Task] = []
+        for pod_set in pod_sets[: 1 if surplus else len(pod_sets)]:
+            active = active_tasks(pod_set)
+            if len(active) > 1:
+                count = 1 if len(active) > pod_set.min_available else len(active)
+                ordered = _roles_first(job, self.sorted_tasks(active), add=False)
+                active = ordered[::-1][:count]
+            batch += active
+        return batch, len(batch) < active_count(job)
+
+    def sorted_pod_sets(self, job: Job) -> list[SubJob]:
+        if len(job.sub_jobs) < 2:
+            return list(job.sub_jobs.values())
+
+        def compare(left: SubJob, right: SubJob) -> int:
+            answer = self._ask.pod_set_order(left, right)
+            return answer or (-1 if (left.name, left.uid) < (right.name, right.uid) else 1)
+
+        return sorted(job.sub_jobs.values(), key=cmp_to_key(compare))
+
+    def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
+        if len(tasks) < 2:
+            return list(tasks)
+        if self._key is not None:
+            return sorted(tasks, key=self._key)
+
+        def compare(left: Task, right: Task) -> int:
+            answer = self._ask.task_order(left, right)
+            return answer or (-1 if (left.created, left.uid) < (right.created, right.uid) else 1)
+
+        return sorted(tasks, key=cmp_to_key(compare))
+
+
+def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
+    """The same order, but first those that the minimums of roles need.
+
+    ``add``: the tasks come to those of the job that hold room already.
+    """
+    if not counts_roles(job):
+        return tasks
+    lacking = Counter(job.role_min)
+    if add:
+        lacking.subtract(task.role for task in active_tasks(job))
+    needed: list[Task] = []
+    others: list[Task] = []
+    for task in tasks:
+        (needed if lacking[task.role] > 0 else others).append(task)
+        lacking[task.role] -= 1
+    return needed + others
+
+
+def _is_on_trial(task: Task) -> bool:
+    """Whether the task was evicted by a simulation, which may place it again."""
+    return task.status is _S.RELEASING and task.virtual

@@ -1,0 +1,88 @@
+"""The victims of one search in the order in which they would be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import NamedTuple
+
+from pumice.model.job import Job
+from pumice.model.task import Task
+from pumice.solver.plan import VictimGroup
+from pumice.solver.queue_tree import QueueTree
+from pumice.solver.task_batches import TaskBatches
+
+
+class _Visit(NamedTuple):
+    """One job that came up, and what would be taken of it then."""
+
+    job: Job
+    tasks: list[Task]
+    group: VictimGroup | None
+    has_more: bool
+
+
+class VictimSequence:
+    """Takes groups of victims from a queue, once, and goes over them again for every step.
+
+    The queue is to be asked only while nobody is evicted, for its order depends on who holds
+    what; that is why :meth:`look_ahead` may take more groups than are needed at once.
+    """
+
+    def __init__(
+        self, victims: QueueTree, batches: TaskBatches, recorded: Iterable[str] = ()
+    ) -> None:
+        """``recorded`` are uids of victims that are taken anyway: their groups are left out."""
+        self._victims = victims
+        self._batches = batches
+        self._recorded = frozenset(recorded)
+        self._visits: list[_Visit] = []
+
+    def __len__(self) -> int:
+        """Visits made so far."""
+        return len(self._visits)
+
+    def group(self, position: int) -> VictimGroup | None:
+        """What the visit at a position would take; None: nothing, or nothing more."""
+        return self._visits[position].group
+
+    def look_ahead(self, count: int) -> bool:
+        """Visit so many jobs more; tells whether there was one."""
+        victims = self._victims
+        before = len(self._visits)
+        while victims and len(self._visits) < before + count:
+            self._visit()
+        return len(self._visits) > before
+
+    def _visit(self) -> None:
+        job = self._victims.pop()
+        tasks, has_more = self._batches.to_evict(job)
+        recorded = self._recorded
+        group: VictimGroup | None = None
+        if recorded and any(task.uid in recorded for task in tasks):
+            left = [t for t in job.tasks.values() if t.uid not in recorded]
+            if left:
+                self._victims.push(job.subset(left))
+        else:
+            if has_more:
+                going = {task.uid for task in tasks}
+                self._victims.push(job.subset(t for t in job.tasks.values() if t.uid not in going))
+            if tasks and tasks[0].job is not None:
+                group = VictimGroup(tasks[0].job, tasks)
+        self._visits.append(_Visit(job, tasks, group, has_more))
+
+    def serves(self, recorded: Set[str]) -> bool:
+        """Whether a fresh walk without these victims would make the same visits.
+
+        It would if it put the same rest of each job back into the queue: where a visit took
+        recorded victims, these are all that is recorded of the job it found.
+        """
+        if self._recorded:
+            return self._recorded == recorded
+        for job, tasks, _, has_more in self._visits:
+            taken = sum(1 for task in tasks if task.uid in recorded)
+            if not taken:
+                continue
+            known = sum(1 for uid in job.tasks if uid in recorded)
+            if not taken == len(tasks) == known or not (has_more or known == len(job.tasks)):
+                return False
+        return True

@@ -1,0 +1,208 @@
+"""The embedded cluster: what becomes of decisions between cycles."""
+
+import pytest
+
+from pumice.backends import Backend
+from pumice.backends.adopt import adopt
+from pumice.backends.memory import MemoryBackend
+from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
+from pumice.model.build import task_status
+from pumice.model.cluster import build_cluster
+from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
+from pumice.model.resources import Resource
+from pumice.model.task import TaskStatus
+
+ONE_CPU = Resource(cpu=1000)
+
+
+def pod(name: str, **facts) -> Pod:
+    facts = {"group": "ns/job", "request": ONE_CPU, **facts}
+    return Pod(uid=f"uid-{name}", name=name, namespace="ns", **facts)
+
+
+def inventory(*pods: Pod, **facts) -> Inventory:
+    room = Resource(cpu=8000)
+    group = PodGroup(uid="ns/job", name="job", namespace="ns", queue="q", phase="Inqueue")
+    return Inventory(
+        pods={p.uid: p for p in pods},
+        nodes={name: Node(name, room, room, max_pods=10) for name in ("a", "b")},
+        groups={"ns/job": group},
+        queues={"q": Queue("q")},
+        **facts,
+    )
+
+
+def bind(name: str, node: str = "a", **annotations: str) -> Bind:
+    return Bind(f"ns/{name}", f"uid-{name}", node, annotations)
+
+
+def eviction(name: str) -> Eviction:
+    return Eviction(f"ns/{name}", f"uid-{name}", "a", "preempt", "ns/other", "room")
+
+
+def states(backend: MemoryBackend) -> dict[str, tuple[str, str]]:
+    pods = backend.snapshot().pods.values()
+    return {p.name: (task_status(p).label, p.node_name) for p in pods}
+
+
+def carried_out(backend: MemoryBackend, **decisions) -> dict[str, tuple[str, str]]:
+    backend.apply(Decisions(**decisions))
+    backend.advance()
+    return states(backend)
+
+
+RUNNING = {"phase": "Running", "node_name": "a"}
+
+
+def test_it_is_a_backend():
+    assert isinstance(MemoryBackend(Inventory()), Backend)
+
+
+def test_decisions_wait_until_it_advances():
+    backend = MemoryBackend(inventory(pod("x")))
+    backend.apply(Decisions(binds=[bind("x")]))
+    assert states(backend) == {"x": ("Pending", "")}
+    backend.advance()
+    backend.advance()
+    assert states(backend) == {"x": ("Running", "a")}
+    assert len(backend.history) == 1
+
+
+@pytest.mark.parametrize(
+    "between, bound, evicted",
+    [
+        ("settle", ("Running", "b"), None),
+        ("recreate", ("Running", "b"), ("Pending", "")),
+        ("none", ("Binding", "b"), ("Releasing", "a")),
+    ],
+)
+def test_what_becomes_of_bound_and_evicted_pods(between, bound, evicted):
+    backend = MemoryBackend(inventory(pod("x"), pod("y", **RUNNING)), between=between)
+    after = carried_out(backend, binds=[bind("x", "b")], evictions=[eviction("y")])
+    assert after["x"] == bound
+    assert after.get("y") == evicted
+
+
+def test_a_pod_that_is_binding_is_so_for_the_next_cycle_and_holds_its_room():
+    backend = MemoryBackend(inventory(pod("x")), between="none")
+    carried_out(backend, binds=[bind("x")])
+    cluster = build_cluster(backend.snapshot(), now=backend.now())
+    assert cluster.tasks["uid-x"].status is TaskStatus.BINDING
+    assert cluster.nodes.idle[cluster.nodes.row_of["a"]][0] == 7000
+
+
+@pytest.mark.parametrize("between", ["settle", "recreate"])
+def test_an_eviction_that_takes_time_keeps_its_room_for_so_many_cycles(between):
+    backend = MemoryBackend(inventory(pod("y", **RUNNING)), between=between, eviction_takes=2)
+    seen = [carried_out(backend, evictions=[eviction("y")]).get("y")]
+    for _ in range(2):
+        backend.advance()
+        seen.append(states(backend).get("y"))
+    gone = None if between == "settle" else ("Pending", "")
+    assert seen == [("Releasing", "a"), ("Releasing", "a"), gone]
+
+
+def test_a_task_evicted_twice_in_a_cycle_is_evicted_once():
+    backend = MemoryBackend(inventory(pod("y", **RUNNING)), between="recreate")
+    after = carried_out(backend, evictions=[eviction("y"), eviction("y")])
+    assert after == {"y": ("Pending", "")}
+
+
+def test_what_was_told_about_a_place_ends_when_the_pod_leaves_it():
+    told = {"state": "Running", "node": "a", "gpu_groups": ["0"], "index": 3}
+    backend = MemoryBackend(inventory(pod("y", extra=told, **RUNNING)), between="recreate")
+    assert carried_out(backend, evictions=[eviction("y")]) == {"y": ("Pending", "")}
+    assert backend.snapshot().pods["uid-y"].extra == {"index": 3}
+
+
+def test_the_told_state_wins_over_the_phase():
+    assert task_status(pod("x", extra={"state": "Releasing"})) is TaskStatus.RELEASING
+    assert task_status(pod("x", extra={"state": "Gated"})) is TaskStatus.PENDING
+
+
+def test_facts_of_an_earlier_cycle_stay_as_they_were():
+    facts = inventory(pod("x"), pod("y", **RUNNING))
+    backend = MemoryBackend(facts)
+    state = JobState("ns/job", "q", "Running", 1, 0, "")
+    carried_out(backend, binds=[bind("x")], evictions=[eviction("y")], jobs=[state])
+    assert {p.name: p.phase for p in facts.pods.values()} == {"x": "Pending", "y": "Running"}
+    assert facts.groups["ns/job"].phase == "Inqueue"
+
+
+@pytest.mark.parametrize(
+    "between, phase", [("settle", "Running"), ("recreate", "Running"), ("none", "Inqueue")]
+)
+def test_phases_and_conditions_are_kept_unless_nothing_is(between, phase):
+    backend = MemoryBackend(inventory(pod("x")), between=between)
+    first, second = ({"type": "Unschedulable", "status": s} for s in ("True", "False"))
+    for condition in (first, second):
+        state = JobState("ns/job", "q", "Running", 1, 0, "", conditions=(condition,))
+        carried_out(backend, jobs=[state])
+    group = backend.snapshot().groups["ns/job"]
+    assert group.phase == phase
+    assert list(group.conditions) == ([] if between == "none" else [second])
+
+
+@pytest.mark.parametrize("occurred, node", [(True, "b"), (False, "")])
+def test_a_promise_nominates_a_node_when_somebody_was_evicted_for_it(occurred, node):
+    backend = MemoryBackend(inventory(pod("x")))
+    carried_out(backend, pipelined=[Promise("ns/x", "uid-x", "b", occurred)])
+    assert backend.snapshot().pods["uid-x"].nominated_node == node
+
+
+def test_a_pod_that_starts_to_run_has_its_annotations_and_the_time():
+    backend = MemoryBackend(inventory(pod("x", nominated_node="b")), now=60.0)
+    carried_out(backend, binds=[bind("x", gpu="3")])
+    started = backend.snapshot().pods["uid-x"]
+    assert (started.annotations, started.start_time) == ({"gpu": "3"}, 60.0)
+    assert started.nominated_node == ""
+    assert [(c["type"], c["status"]) for c in started.conditions] == [("PodScheduled", "True")]
+
+
+def test_the_clock_stands_after_every_object_and_moves_by_steps_only():
+    facts = inventory(pod("x", created=100.0), pod("y", created=50.0, start_time=200.0))
+    backend = MemoryBackend(facts)
+    assert backend.now() == 201.0
+    backend.advance()
+    assert backend.now() == 201.0
+    backend.step(5)
+    assert backend.now() == 206.0
+    assert MemoryBackend(Inventory()).now() > 0
+
+
+class TestAdoption:
+    def test_a_plain_pending_pod_becomes_a_job_of_one(self):
+        plain = pod("x", group="", priority_class="high", created=7.0)
+        facts = inventory(plain)
+        adopted = adopt(facts, queue="default")
+        group = adopted.groups["ns/podgroup-x"]
+        assert (group.queue, group.min_member, group.phase) == ("default", 1, "Pending")
+        assert (group.priority_class, group.created) == ("high", 7.0)
+        assert adopted.pods["uid-x"].group == "ns/podgroup-x"
+        assert "default" in adopted.queues
+        assert plain.group == ""
+        assert "default" not in facts.queues
+
+    @pytest.mark.parametrize(
+        "facts",
+        [
+            {"group": "ns/job"},
+            {"group": "", "scheduler_name": "somebody-else"},
+            {"group": "", "phase": "Running", "node_name": "a"},
+            {"group": "", "deleted": 1.0},
+        ],
+        ids=["has a group", "asks for another scheduler", "runs", "is being deleted"],
+    )
+    def test_other_pods_are_left_alone(self, facts):
+        before = inventory(pod("x", **facts))
+        adopted = adopt(before)
+        assert adopted.groups.keys() == {"ns/job"}
+        assert adopted.queues.keys() == {"q"}
+
+    @pytest.mark.parametrize(
+        "names, ours", [((), True), (("pumice",), False), (("default-scheduler",), True)]
+    )
+    def test_the_policy_may_say_which_scheduler_names_are_ours(self, names, ours):
+        plain = pod("x", group="", scheduler_name="default-scheduler")
+        adopted = adopt(inventory(plain), scheduler_names=names)
+        assert ("ns/podgroup-x" in adopted.groups) is ours

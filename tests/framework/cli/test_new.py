@@ -1,0 +1,176 @@
+"""``pumice new`` makes distributions that lint as made, and refuses what could not work."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from pumice import API_VERSION
+from pumice.cli import main
+from pumice.discovery import Catalog
+from pumice.hookspecs import POINTS
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def new(*words: str, into: Path) -> Result:
+    return CliRunner().invoke(main, ["new", *words, "--into", str(into)])
+
+
+def made(*words: str, into: Path) -> Path:
+    result = new(*words, into=into)
+    assert result.exit_code == 0, result.output
+    return into / f"pumice-{words[1]}"
+
+
+def refused(*words: str, into: Path) -> str:
+    before = sorted(into.iterdir())
+    result = new(*words, into=into)
+    assert result.exit_code == 2
+    assert sorted(into.iterdir()) == before
+    return result.stderr
+
+
+def class_in(folder: Path, name: str) -> type:
+    (file,) = folder.glob("*.py")
+    space: dict[str, object] = {"__name__": file.stem}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    found = space[name]
+    assert isinstance(found, type)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["plugin", "action"])
+def test_it_makes_a_whole_distribution(kind, tmp_path):
+    folder = made(kind, "dawn", into=tmp_path)
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files == {
+        ".github/workflows/test.yml",
+        ".gitignore",
+        "LICENSE",
+        "README.md",
+        "pumice_dawn.py",
+        "pyproject.toml",
+        "tests/dawn.scenario.yaml",
+        "tests/test_pumice_dawn.py",
+    }
+    assert not [path for path in folder.rglob("*") if path.is_file() and "«" in path.read_text()]
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["name"] == "pumice-dawn"
+    assert project["entry-points"] == {f"pumice.{kind}s": {"dawn": "pumice_dawn:Dawn"}}
+    assert project["dependencies"] == ["pumice-framework>=0.2,<0.3"]
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    steps = yaml.safe_load((folder / ".github/workflows/test.yml").read_text())["jobs"]["test"]
+    assert steps["steps"][1]["with"] == {"python-version": "${{ matrix.python }}"}
+    catalog = Catalog()
+    catalog.register_local(kind, "dawn", class_in(folder, "Dawn"))
+    loaded = catalog.load(kind, "dawn")
+    assert (loaded.cls.api_version, loaded.warnings) == (API_VERSION, ())
+
+
+def test_it_prints_the_next_two_commands(tmp_path):
+    result = new("plugin", "dawn", into=tmp_path)
+    folder = tmp_path / "pumice-dawn"
+    assert result.stdout.splitlines()[-3:] == [
+        "next:",
+        f"     pip install -e '{folder}[test]'",
+        f"     pytest {folder}",
+    ]
+
+
+def test_a_relative_folder_is_no_name_of_a_distribution_to_pip(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["new", "action", "dawn"])
+    assert "     pip install -e './pumice-dawn[test]'\n" in result.stdout
+    assert (tmp_path / "pumice-dawn").is_dir()
+
+
+def test_every_hook_makes_code_that_loads_and_lints(tmp_path):
+    for number, hook in enumerate(POINTS):
+        folder = made("plugin", f"p{number}", "--hook", hook, into=tmp_path)
+        catalog = Catalog()
+        catalog.register_local("plugin", "p", class_in(folder, f"P{number}"))
+        assert catalog.load("plugin", "p").points == (hook,)
+    made("action", "dawn", into=tmp_path)
+    for command in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", str(tmp_path)]
+        result = subprocess.run(ruff, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_stub_has_the_types_of_the_spec(tmp_path):
+    folder = made("plugin", "dawn", "--hook", "predicate_nodes", into=tmp_path)
+    text = (folder / "pumice_dawn.py").read_text()
+    assert "from pumice.model.nodes import NodeView\nfrom pumice.model.task import Task\n" in text
+    assert "from pumice.verdicts import NodeVerdicts\n" in text
+    method = "def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:"
+    assert f"    @hookimpl\n    {method}\n" in text
+
+
+@pytest.mark.parametrize(
+    "name, hook, expected",
+    [
+        pytest.param("none", "job_order", "NonePlugin", id="a word of Python"),
+        pytest.param("job", "job_order", "JobPlugin", id="a type of the signature"),
+        pytest.param("plugin", "overused", "PluginPlugin", id="the base class"),
+        pytest.param("big-first", "overused", "BigFirst", id="several words"),
+    ],
+)
+def test_the_name_of_the_class_clashes_with_nothing(name, hook, expected, tmp_path):
+    folder = made("plugin", name, "--hook", hook, into=tmp_path)
+    assert class_in(folder, expected).__name__ == expected
+
+
+def test_an_existing_folder_is_refused(tmp_path):
+    made("plugin", "dawn", into=tmp_path)
+    assert "pumice-dawn is there already" in refused("plugin", "dawn", into=tmp_path)
+
+
+def test_an_unknown_hook_is_refused_with_the_nearest(tmp_path):
+    error = refused("plugin", "dawn", "--hook", "job_ordr", into=tmp_path)
+    assert "there is no extension point 'job_ordr'; did you mean 'job_order'?" in error
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("Big-First", "did you mean 'big-first'?"),
+        ("BigFirst", "did you mean 'big-first'?"),
+        ("big first", "did you mean 'big-first'?"),
+        ("pumice-dawn", "did you mean 'dawn'?"),
+        ("../dawn", "did you mean 'dawn'?"),
+        ("7up", "small letters and digits"),
+        ("é", "small letters and digits"),
+        ("", "small letters and digits"),
+        ("x" * 31, "at most 30 letters, it has 31"),
+        ("framework", "choose another name"),
+        ("builtin_plugins", "choose another name"),
+        ("gang", "'pumice plugins' lists them"),
+    ],
+)
+def test_a_bad_name_is_refused_with_a_fix(name, hint, tmp_path):
+    error = refused("plugin", name, into=tmp_path)
+    assert error.startswith("error: ")
+    assert f"hint: {hint}" in error or hint in error
+
+
+def test_a_name_that_is_taken_tells_by_whom(tmp_path):
+    error = refused("action", "allocate", into=tmp_path)
+    assert "action 'allocate' is installed already (pumice-builtin-actions 0.2.0)" in error
+
+
+def test_our_own_name_may_be_made_anew_elsewhere(tmp_path):
+    """The plugin fifo is that of pumice-fifo, wherever its folder is."""
+    assert made("plugin", "fifo", into=tmp_path).is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = new("plugin", "dawn", into=tmp_path / "file")
+    assert result.exit_code == 2
+    assert "file" in result.stderr
+    assert "Traceback" not in result.stderr

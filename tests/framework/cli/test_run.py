@@ -1,0 +1,352 @@
+"""``pumice run`` and ``pumice test`` as a user calls them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from loguru import logger
+
+from pumice.backends.memory import MemoryBackend
+from pumice.cli import main
+from pumice.discovery import Catalog
+
+ROOT = Path(__file__).resolve().parents[3]
+
+CLUSTER = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+spec: {weight: 1}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: pair, namespace: ns}
+spec: {queue: q, minMember: 2}
+status: {phase: Pending}
+"""
+POLICY = """
+actions = ["enqueue", "allocate"]
+[[tiers]]
+plugins = ["priority", "gang"]
+"""
+
+
+def pod(name: str, cpu: str = "1", group: str = "pair", more: str = "") -> str:
+    annotations = f"scheduling.k8s.io/group-name: {group}" if group else ""
+    return f"""---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: ns, annotations: {{{annotations}}}}}
+spec:
+  {more}
+  containers: [{{name: c, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging():
+    yield
+    logger.remove()
+    logger.disable("pumice")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("policy.toml").write_text(POLICY)
+
+    def files(*pods: str) -> None:
+        Path("cluster.yaml").write_text(CLUSTER + "".join(pods))
+
+    files(pod("x"), pod("y"))
+    return files
+
+
+def pumice(*args: str):
+    return CliRunner().invoke(main, args, prog_name="pumice")
+
+
+def run(*args: str):
+    return pumice("run", "cluster.yaml", "-c", "policy.toml", *args)
+
+
+def as_json(*args: str):
+    result = run("-o", "json", *args)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+class TestRun:
+    def test_a_gang_is_bound_and_the_json_has_the_stable_shape(self, files):
+        assert as_json() == {
+            "cycles": [
+                {
+                    "binds": [{"task": "ns/x", "node": "n1"}, {"task": "ns/y", "node": "n1"}],
+                    "pipelined": [],
+                    "evictions": [],
+                    "jobs": [
+                        {
+                            "job": "ns/pair", "queue": "q", "phase": "Inqueue",
+                            "ready": 2, "pending": 0, "reason": "",
+                        }
+                    ],
+                }
+            ]
+        }  # fmt: skip
+
+    def test_a_gang_that_does_not_fit_waits_whole_and_says_why(self, files):
+        files(pod("x"), pod("y", cpu="2"))
+        (cycle,) = as_json()["cycles"]
+        assert cycle["binds"] == []
+        assert "Insufficient cpu" in cycle["jobs"][0]["reason"]
+        table = run()
+        assert table.exit_code == 0
+        assert "WAITING" in table.stdout
+        assert "Insufficient cpu" in " ".join(table.stdout.split())
+        assert table.stdout.splitlines()[-1] == "1 cycle: 0 bound, 0 evicted; 1 job waits"
+
+    def test_bound_pods_run_in_the_next_cycle(self, files):
+        first, second = as_json("--cycles", "2")["cycles"]
+        assert len(first["binds"]) == 2
+        assert second["binds"] == []
+        assert second["jobs"][0]["phase"] == "Running"
+
+    def test_the_table_lists_what_was_bound(self, files):
+        lines = run().stdout.splitlines()
+        assert "Cycle 1: 2 bound" in lines
+        assert [line.split() for line in lines if line.startswith("ns/")] == [
+            ["ns/x", "n1"],
+            ["ns/y", "n1"],
+        ]
+        assert lines[-1] == "1 cycle: 2 bound, 0 evicted; 0 jobs wait"
+
+    def test_equal_input_gives_equal_bytes_in_any_process(self, files):
+        command = [sys.executable, "-c", "from pumice.cli import main; main()", "run"]
+        command += ["cluster.yaml", "-c", "policy.toml", "--cycles", "2", "-o", "json"]
+        outputs = {
+            subprocess.run(
+                command, capture_output=True, check=True, env={"PYTHONHASHSEED": seed}
+            ).stdout
+            for seed in ("1", "2")
+        }
+        assert len(outputs) == 1
+        assert outputs.pop().endswith(b"}\n")
+
+    def test_a_malformed_object_is_told_and_the_rest_scheduled(self, files):
+        files(pod("x"), pod("y"), pod("z", cpu="many"))
+        result = run("-o", "json")
+        assert result.exit_code == 0
+        assert len(json.loads(result.stdout)["cycles"][0]["binds"]) == 2
+        (warning,) = result.stderr.splitlines()
+        assert warning.startswith("warning: cluster.yaml")
+        assert "Pod ns/z" in warning
+
+    def test_pods_of_a_group_that_is_not_there_are_told(self, files):
+        files(pod("x", group="gone"))
+        result = run()
+        assert "warning: PodGroup ns/gone: not in the files" in result.stderr
+
+    def test_a_plain_pod_is_a_job_of_its_own_unless_it_asks_for_another_scheduler(self, files):
+        other = "schedulerName: other"
+        files(pod("solo", group=""), pod("theirs", group="", more=other))
+        (cycle,) = as_json()["cycles"]
+        assert cycle["binds"] == [{"task": "ns/solo", "node": "n1"}]
+        assert [job["job"] for job in cycle["jobs"]] == ["ns/pair", "ns/podgroup-solo"]
+        assert cycle["jobs"][1]["queue"] == "default"
+
+    def test_a_setting_can_be_overridden(self, files):
+        result = run("--set", 'actions=["enqueue"]', "-o", "json")
+        assert json.loads(result.stdout)["cycles"][0]["binds"] == []
+
+    def test_a_trace_is_json_lines_about_the_point_only(self, files):
+        result = run("--trace", "job_ready", "-o", "json")
+        events = [json.loads(line) for line in result.stderr.splitlines()]
+        assert {event["event"] for event in events} == {"action", "vote", "question"}
+        points = {event["point"] for event in events if event["event"] != "action"}
+        assert points == {"job_ready"}
+        json.loads(result.stdout)
+
+    def test_a_trace_of_all_tells_statements_too(self, files):
+        result = run("--trace", "all")
+        events = {json.loads(line)["event"] for line in result.stderr.splitlines()}
+        assert {"question", "vote", "allocate", "bind", "commit"} <= events
+
+    def test_check_runs_the_invariants(self, files, monkeypatch):
+        assert run("--check").exit_code == 0
+        checked = []
+        monkeypatch.setattr("pumice.scheduler.check", checked.append)
+        run("--check")
+        assert len(checked) == 2
+        run()
+        assert len(checked) == 2
+
+    def test_a_backend_may_come_from_elsewhere(self, files, monkeypatch):
+        class Fixed:
+            def __init__(self):
+                inner = MemoryBackend.from_files(["cluster.yaml"])
+                self.snapshot, self.apply, self.now = inner.snapshot, inner.apply, inner.now
+
+        monkeypatch.setattr("pumice.cli.run.Catalog", lambda: _with_backend("fixed", Fixed))
+        result = pumice("run", "--backend", "fixed", "-c", "policy.toml", "-o", "json")
+        assert len(json.loads(result.stdout)["cycles"][0]["binds"]) == 2
+        result = run("--backend", "fixed")
+        assert result.exit_code == 2
+        assert "reads no files" in result.stderr
+
+    @pytest.mark.parametrize(
+        "args, error, hint",
+        [
+            ((), "nothing to schedule: no FILES", "kubectl get"),
+            (("nowhere.yaml",), "nowhere.yaml: No such file", ""),
+            (("broken.json",), "broken.json:1: ", ""),
+            (("cluster.yaml", "--preset", "volcana"), "did you mean 'volcano'", "presets: "),
+            (("cluster.yaml", "--trace", "job_redy"), "did you mean 'job_ready'?", "pumice hooks"),
+            (("cluster.yaml", "--backend", "memori"), "no backend named 'memori'", "did you mean"),
+            (("cluster.yaml", "-c", "gone.toml"), "gone.toml: 1 problem", ""),
+            (("cluster.yaml", "--set", "plugin"), "--set plugin: write KEY=VALUE", ""),
+            (("cluster.yaml", "--cycles", "0"), "--cycles", "--help"),
+        ],
+    )
+    def test_bad_input_is_told_in_a_line_with_a_hint(self, files, args, error, hint):
+        Path("broken.json").write_text("{")
+        if not {"-c", "--preset"} & set(args):
+            args = (*args, "-c", "policy.toml")
+        result = pumice("run", *args)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert result.stderr.startswith("error: ")
+        assert error in result.stderr
+        assert hint in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def _with_backend(name: str, cls: type) -> Catalog:
+    catalog = Catalog()
+    catalog.register_local("backend", name, cls)
+    return catalog
+
+
+@pytest.fixture
+def cases(files):
+    """Three scenarios, one of each outcome."""
+    Path("cases").mkdir()
+    config = {"actions": ["enqueue", "allocate"], "tiers": [{"plugins": ["gang"]}]}
+    base = {"cluster": "../cluster.yaml", "config": config}
+    scenarios = {
+        "good": {"expect": {"bind_count": 2}},
+        "bad": {"expect": {"binds": {"ns/x": "n9", "ns/y": "n1"}}, "title": "a wrong node"},
+        "away": {
+            "config": {**config, "actions": ["allocate", "teleport"]},
+            "expect": {"bind_count": 0},
+        },
+    }
+    for name, case in scenarios.items():
+        Path(f"cases/{name}.json").write_text(json.dumps({"id": name, **base, **case}))
+    return Path("cases")
+
+
+class TestTest:
+    def test_failures_and_missing_parts_are_told_and_counted(self, cases):
+        result = pumice("test", "cases")
+        assert result.exit_code == 1
+        assert result.stdout.splitlines() == [
+            "FAIL bad: a wrong node",
+            "     in cases/bad.json",
+            "     binds ns/x: expected n9, got n1",
+            "skipped for want of parts that are not installed:",
+            "     action teleport: 1 scenario",
+            "1 passed, 1 failed, 1 skipped",
+        ]
+
+    def test_it_succeeds_when_nothing_failed(self, cases):
+        result = pumice("test", "cases/good.json", "cases/away.json")
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
+
+    def test_strict_makes_a_skip_a_failure(self, cases):
+        result = pumice("test", "cases/away.json", "--strict")
+        assert result.exit_code == 1
+        assert "not installed: action teleport" in result.stdout
+        assert result.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped"
+
+    def test_verbose_tells_every_scenario(self, cases):
+        lines = pumice("test", "cases", "-v").stdout.splitlines()
+        assert [
+            line for line in lines if line[:4] in ("pass", "FAIL", "skip") and ":" not in line
+        ] == [
+            "skip away",
+            "pass good",
+        ]
+
+    def test_a_word_chooses(self, cases):
+        assert pumice("test", "cases", "-k", "GOOD").stdout == "1 passed, 0 failed, 0 skipped\n"
+
+    def test_the_report_has_everything(self, cases):
+        pumice("test", "cases", "--json", "report.json")
+        report = json.loads(Path("report.json").read_text())
+        assert (report["passed"], report["failed"], report["skipped"]) == (1, 1, 1)
+        away, bad, good = report["scenarios"]
+        assert away["missing"] == [{"kind": "action", "name": "teleport"}]
+        assert bad["mismatches"] == [{"what": "binds ns/x", "expected": "n9", "actual": "n1"}]
+        assert (good["id"], good["verdict"]) == ("good", "passed")
+
+    def test_more_processes_give_the_same_answer(self, cases):
+        one, two = (pumice("test", "cases", "-j", jobs) for jobs in ("1", "2"))
+        assert one.stdout == two.stdout
+        assert two.exit_code == 1
+
+    def test_a_broken_scenario_counts_as_failed(self, cases):
+        Path("cases/broken.json").write_text('{"expect": {"bind_cuont": 1}, "objects": []}')
+        result = pumice("test", "cases", "-k", "broken")
+        assert result.exit_code == 1
+        assert "did you mean 'bind_count'?" in result.stdout
+        assert result.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+    def test_objects_that_were_left_out_are_told(self, cases, files):
+        files(pod("x"), pod("y"), pod("z", cpu="many"))
+        result = pumice("test", "cases/good.json")
+        assert result.exit_code == 0
+        assert result.stderr.startswith("warning: good: ")
+        assert "Pod ns/z" in result.stderr
+
+    @pytest.mark.parametrize(
+        "args, error",
+        [
+            ((), "missing argument"),
+            (("nowhere",), "nowhere: there is no such file or directory"),
+            (("cluster.yaml",), "cluster.yaml: not a scenario file"),
+            (("policy.toml",), "policy.toml: not a scenario file"),
+            (("empty",), "empty: there is no scenario"),
+            (("cases", "-k", "nobody"), "there is no scenario with 'nobody'"),
+            (("cases/good.json", "--json", "no/where.json"), "--json no/where.json: No such file"),
+        ],
+    )
+    def test_bad_input_is_told(self, cases, args, error):
+        Path("empty").mkdir()
+        result = pumice("test", *args)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: ")
+        assert error in result.stderr
+        assert "Traceback" not in result.output
+
+
+def test_the_demo_reclaims_preempts_and_keeps_gangs_together(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    demo = ("run", "docs/examples/demo", "-c", "docs/examples/demo/policy.toml", "--check")
+    result = pumice(*demo, "--cycles", "3")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    first, second = json.loads(pumice(*demo, "--cycles", "2", "-o", "json").stdout)["cycles"]
+    reasons = {(gone["action"], gone["for"]) for gone in first["evictions"]}
+    assert reasons == {("reclaim", "production/train"), ("preempt", "production/serve")}
+    bound = {bind["task"] for bind in second["binds"]}
+    assert {f"production/train-{worker}" for worker in range(3)} <= bound
+    assert [job["job"] for job in second["jobs"] if job["reason"]] == ["research/ablation"]

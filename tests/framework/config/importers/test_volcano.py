@@ -1,0 +1,606 @@
+"""``pumice config import``: Volcano's configuration as a policy that decides the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tomli
+from click.testing import CliRunner
+
+from pumice.cli import main
+from pumice.config import load_policy, policy_from_dict
+from pumice.config.importers import importer, importer_names
+from pumice.config.importers._toml import write_toml
+from pumice.config.importers.volcano.flags import FLAGS, points_off
+from pumice.config.importers.volcano.policy import import_volcano
+from pumice.errors import PolicyError, PumiceError
+from pumice.hookspecs import POINTS
+from pumice.scenarios import Runner
+
+BUILT_IN = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"""
+HELM = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+"""
+
+
+def imported(plugin="nodeorder", actions="allocate", rest="", **entry):
+    """Policy and notes of a configuration with one plugin."""
+    head = f"actions: {json.dumps(actions)}\ntiers:\n- plugins:\n  - "
+    return import_volcano(f"{head}{json.dumps({'name': plugin, **entry})}\n{rest}")
+
+
+def told(notes):
+    return [str(note) for note in notes]
+
+
+def refused(text, **more):
+    with pytest.raises(PolicyError) as caught:
+        import_volcano(text, **more)
+    return caught.value.problems
+
+
+# -- what upstream starts with
+
+
+def test_the_built_in_configuration():
+    policy, notes = import_volcano(BUILT_IN)
+    assert notes == []
+    assert policy == {
+        "actions": ["enqueue", "allocate", "backfill"],
+        "tiers": [
+            {"plugins": ["priority", "gang", "conformance"]},
+            {"plugins": ["overcommit", "drf", "predicates", "proportion", "nodeorder"]},
+        ],
+    }
+    loaded = policy_from_dict(policy)
+    preempting = loaded.voters("preemptable")
+    assert [[entry.name for entry in tier] for tier in preempting] == [
+        ["priority", "gang", "conformance"],
+        ["drf"],
+    ]
+
+
+def test_the_configuration_of_the_chart_is_the_preset_but_for_the_evicting_actions():
+    policy, notes = import_volcano(HELM)
+    assert notes == []
+    preset = load_policy(preset="volcano", env={}).raw
+    assert policy["tiers"] == preset["tiers"]
+    assert policy["actions"] == preset["actions"][:3]
+    assert preset["actions"][3:] == ["reclaim", "preempt"]
+    preempting = policy_from_dict(policy).voters("preemptable")
+    assert [[entry.name for entry in tier] for tier in preempting] == [
+        ["priority", "conformance"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("text", [BUILT_IN, HELM])
+def test_the_text_reads_back_as_the_same_policy(tmp_path, text):
+    policy, notes = import_volcano(text)
+    file = tmp_path / "policy.toml"
+    file.write_text(write_toml(policy, "Imported.", notes), encoding="utf-8")
+    assert tomli.loads(file.read_text("utf-8")) == policy
+    loaded = load_policy(file, env={})
+    assert loaded.warnings == ()
+    assert {key: value for key, value in loaded.raw.items() if value} == policy
+
+
+def test_a_config_map_around_it_is_taken_off():
+    around = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "volcano-scheduler-configmap"},
+        "data": {"volcano-scheduler.conf": HELM, "other": "1"},
+    }
+    assert import_volcano(json.dumps(around)) == import_volcano(HELM)
+    around["data"]["second.conf"] = HELM
+    (problem,) = refused(json.dumps(around))
+    assert "not volcano-scheduler.conf and second.conf" in problem
+    around["data"] = None
+    (problem,) = refused(json.dumps(around))
+    assert "not none" in problem
+
+
+# -- switches
+
+
+def test_every_switch_is_of_points_that_there_are_and_that_can_be_switched():
+    for flag, points in FLAGS.items():
+        for point in points:
+            assert POINTS[point].gated, flag
+            assert POINTS[point].base == point, flag
+
+
+@pytest.mark.parametrize(
+    "plugin, flag, disable",
+    [
+        ("gang", "enableJobOrder", ["job_order"]),
+        ("gang", "enabledSubJobReady", ["sub_job_ready"]),
+        ("gang", "enableJobStarving", ["job_starving"]),
+        ("predicates", "enablePredicate", ["predicate", "pre_predicate", "simulate_predicate"]),
+        ("binpack", "enableNodeOrder", ["node_order"]),
+        ("proportion", "enableJobEnqueued", ["job_enqueueable", "job_enqueued"]),
+        ("proportion", "enabledOverused", ["overused"]),
+        ("proportion", "enabledAllocatable", ["allocatable", "simulate_allocatable"]),
+        ("tdm", "enabledVictim", ["victim_tasks"]),
+    ],
+)
+def test_a_switch_that_is_off_disables_what_the_plugin_answers(plugin, flag, disable):
+    policy, notes = imported(plugin, **{flag: False})
+    assert policy["tiers"][0]["plugins"] == [{"name": plugin, "disable": disable}]
+    assert notes == []
+    assert not any(policy_from_dict(policy).voters(disable[0]))
+    assert imported(plugin, **{flag: True})[0]["tiers"][0]["plugins"] == [plugin]
+    assert imported(plugin, **{flag: None})[0]["tiers"][0]["plugins"] == [plugin]
+
+
+def test_simulated_removals_go_only_when_both_of_their_switches_are_off():
+    both = {"enablePreemptable", "enabledAllocatable"}
+    simulated = {"simulate_add_task", "simulate_remove_task"}
+    for off in ({"enablePreemptable"}, {"enabledAllocatable"}):
+        assert simulated.isdisjoint(p for points in points_off(off).values() for p in points)
+    assert simulated <= {p for points in points_off(both).values() for p in points}
+    policy, _ = imported("proportion", **dict.fromkeys(both, False))
+    (entry,) = policy["tiers"][0]["plugins"]
+    assert simulated <= set(entry["disable"])
+
+
+def test_a_switch_of_what_the_plugin_does_not_answer_has_no_effect():
+    policy, notes = imported("nodeorder", enableJobOrder=False, enabledClusterOrder=True)
+    assert policy["tiers"] == [{"plugins": ["nodeorder"]}]
+    assert told(notes) == [
+        "tiers[0].plugins[0].enabledClusterOrder: without effect: nothing orders clusters",
+        "tiers[0].plugins[0].enableJobOrder: without effect: nodeorder does not answer job_order",
+    ]
+    assert policy_from_dict(policy).warnings == ()
+
+
+@pytest.mark.parametrize("plugin", ["drf", "capacity", "nodegroup"])
+def test_the_tree_of_queues_is_an_option(plugin):
+    policy, notes = imported(plugin, enableHierarchy=True)
+    assert (policy["plugin"], notes) == ({plugin: {"hierarchy": True}}, [])
+    assert policy_from_dict(policy).plugins[0].options.hierarchy is True
+    assert "plugin" not in imported(plugin, enableHierarchy=False)[0]
+
+
+def test_the_tree_of_queues_is_no_argument():
+    policy, notes = imported("drf", arguments={"hierarchy": True})
+    assert "plugin" not in policy
+    assert told(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
+    assert told(imported("binpack", enableHierarchy=True)[1]) == [
+        "tiers[0].plugins[0].enableHierarchy: without effect: binpack knows no tree of queues"
+    ]
+
+
+@pytest.mark.parametrize(
+    "flag, near",
+    [
+        ("enabledPreemptable", "enablePreemptable"),
+        ("enableOverused", "enabledOverused"),
+        ("enableVictim", "enabledVictim"),
+        ("enablejobready", "enableJobReady"),
+        ("argument", "arguments"),
+    ],
+)
+def test_unknown_switches_are_told_with_the_nearest_name(flag, near):
+    policy, notes = imported("gang", **{flag: False})
+    assert policy["tiers"] == [{"plugins": ["gang"]}]
+    expected = f"tiers[0].plugins[0].{flag}: Volcano does not know it; did you mean {near!r}?"
+    assert told(notes) == [expected]
+
+
+# -- arguments
+
+
+@pytest.mark.parametrize(
+    "plugin, key, value, taken",
+    [
+        ("nodeorder", "leastrequested.weight", 3, 3),
+        ("binpack", "binpack.resources.nvidia.com/gpu", 2, 2),
+        ("binpack", "binpack.resources", "nvidia.com/gpu", "nvidia.com/gpu"),
+        ("overcommit", "overcommit-factor", 2, 2),
+        ("overcommit", "overcommit-factor", 1.5, 1.5),
+        ("predicates", "predicate.PodAffinityEnable", False, False),
+        ("predicates", "predicate.PodAffinityEnable", "F", False),
+        ("predicates", "predicate.PodAffinityEnable", "1", True),
+        ("sla", "sla-waiting-time", "1h2m", "1h2m"),
+        ("tdm", "tdm.revocable-zone.z1", "10:00-21:00", "10:00-21:00"),
+        ("capacity", "capacity.DynamicResourceAllocationEnable", "true", True),
+        ("deviceshare", "deviceshare.SchedulePolicy", "binpack", "binpack"),
+        ("extender", "extender.managedResources", [{"name": "a/b"}], [{"name": "a/b"}]),
+    ],
+)
+def test_arguments_become_options_under_the_same_name(plugin, key, value, taken):
+    policy, notes = imported(plugin, arguments={key: value})
+    assert (policy["plugin"], notes) == ({plugin: {key: taken}}, [])
+    assert type(policy["plugin"][plugin][key]) is type(taken)
+    policy_from_dict(policy)
+    text = write_toml(policy, "")
+    assert tomli.loads(text)["plugin"] == policy["plugin"]
+
+
+@pytest.mark.parametrize(
+    "plugin, key, value, wanted",
+    [
+        ("nodeorder", "leastrequested.weight", "3", "a whole number, without quotes"),
+        ("nodeorder", "leastrequested.weight", 3.0, "a whole number, without quotes"),
+        ("nodeorder", "leastrequested.weight", True, "a whole number, without quotes"),
+        ("binpack", "binpack.resources.nvidia.com/gpu", "2", "a whole number, without quotes"),
+        ("binpack", "binpack.resources", 7, "a text, in quotes"),
+        ("overcommit", "overcommit-factor", "2", "a number, without quotes"),
+        ("predicates", "predicate.PodAffinityEnable", "no", "true or false"),
+        ("predicates", "predicate.PodAffinityEnable", 1, "true or false"),
+        ("sla", "sla-waiting-time", "soon", "a duration like '1m30s'"),
+        ("sla", "sla-waiting-time", 60, "a duration like '1m30s'"),
+        ("nodeorder", "leastrequested.weight", None, "a whole number, without quotes"),
+    ],
+)
+def test_what_volcano_passes_over_is_left_out(plugin, key, value, wanted):
+    policy, notes = imported(plugin, arguments={key: value})
+    assert "plugin" not in policy
+    assert told(notes) == [
+        f"tiers[0].plugins[0].arguments.{key}: {value!r} should be {wanted}, "
+        "so Volcano keeps its default"
+    ]
+
+
+def test_an_unknown_argument_is_told_with_the_nearest_name():
+    policy, notes = imported("nodeorder", arguments={"leastrequest.weight": 3})
+    assert "plugin" not in policy
+    assert told(notes)[0].endswith(
+        "Volcano does not know it; did you mean 'leastrequested.weight'?"
+    )
+
+
+def test_options_of_actions():
+    policy, notes = imported(
+        "priority",
+        actions="allocate, preempt",
+        rest="""
+configurations:
+- name: preempt
+  arguments: {enableTopologyAwarePreemption: true, minCandidateNodesAbsolute: "2"}
+- name: preempt
+  arguments: {maxCandidateNodesAbsolute: 7}
+- name: allocate
+  arguments: {enablePredicateErrorCache: false}
+- name: reclaim
+  arguments: {predicateErrorCacheEnable: false}
+""",
+    )
+    assert policy["action"] == {"preempt": {"enableTopologyAwarePreemption": True}}
+    passed_over, second, unknown, idle = told(notes)
+    assert passed_over.startswith("configurations[0].arguments.minCandidateNodesAbsolute: '2' ")
+    assert second == "configurations[1]: Volcano heeds only the first configuration of preempt"
+    assert unknown.endswith("did you mean 'predicateErrorCacheEnable'?")
+    assert idle == "configurations[3]: the action 'reclaim' does not run, so its options do nothing"
+    assert policy_from_dict(policy).warnings == ()
+
+
+# -- what has no counterpart
+
+
+def test_metrics_and_unknown_keys_are_kept_as_comments():
+    rest = """
+metrics:
+  type: elasticsearch
+  address: https://es:9200
+  elasticsearch.password: letmein
+schedulePeriod: 1s
+"""
+    policy, notes = imported(rest=rest)
+    assert set(policy) == {"actions", "tiers"}
+    text = write_toml(policy, "Imported from x.", notes)
+    head = text.partition("\n\nactions")[0]
+    assert head.splitlines() == [
+        "# Imported from x.",
+        "#",
+        "# Not taken over as it stands there:",
+        "# - schedulePeriod: Volcano does not know it",
+        "# - metrics: how Volcano measures the usage of nodes has no counterpart here",
+        "#     type: elasticsearch",
+        "#     address: https://es:9200",
+        "#     elasticsearch.password: (left out)",
+    ]
+    assert "letmein" not in text
+    assert tomli.loads(text) == policy
+
+
+def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
+    policy, notes = import_volcano(HELM + "  - name: nodeoder\n- plugins:\n  - name: snapshot\n")
+    assert len(policy["tiers"]) == 2
+    assert len(policy["tiers"][1]["plugins"]) == 6
+    near, own, empty = told(notes)
+    assert near.startswith(
+        "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and goes on without; "
+        "did you mean 'nodeorder'?"
+    )
+    assert "'snapshot'" in own
+    assert empty == "tiers[2]: the tier has no plugins and is left out"
+
+
+def test_parts_that_are_not_installed_are_kept_and_told(catalog):
+    text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    arguments: {a.b: 1}\n"
+    policy, notes = import_volcano(text, catalog=catalog)
+    assert policy["tiers"] == [{"plugins": ["gang"]}]
+    assert policy["plugin"] == {"gang": {"a.b": 1}}
+    assert told(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
+
+
+def test_what_stands_twice_counts_once():
+    text = """
+actions: "allocate, backfill, allocate"
+tiers:
+- plugins:
+  - name: binpack
+    arguments: {binpack.weight: 1, binpack.cpu: 5}
+  - name: gang
+- plugins:
+  - name: binpack
+    enableNodeOrder: false
+    arguments: {binpack.weight: 2}
+"""
+    policy, notes = import_volcano(text)
+    assert policy == {
+        "actions": ["allocate", "backfill"],
+        "tiers": [{"plugins": ["binpack", "gang"]}],
+        "plugin": {"binpack": {"binpack.weight": 2}},
+    }
+    assert [note.path for note in notes] == [
+        ("actions",),
+        ("tiers", 1, "plugins", 0),
+        ("tiers", 1),
+    ]
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("actions: 'allocat'", "Volcano has no action 'allocat'; did you mean 'allocate'?"),
+        ("actions: 'allocate,'", "a name is missing in 'allocate,'"),
+        ("actions: ''", "a name is missing in ''"),
+        ("actions: [allocate]", "should be one text"),
+        ("{}", "should be one text"),
+        ("actions: allocate", "there is no plugin"),
+        ("actions: allocate\ntiers: 7", "tiers: should be a list of tables, not 7"),
+        ("actions: allocate\ntiers: [{plugins: [gang]}]", "should be a list of tables"),
+        (
+            "actions: allocate\ntiers: [{plugins: [{name: gang, enableJobOrder: 'false'}]}]",
+            "tiers[0].plugins[0].enableJobOrder: should be true or false, not 'false'",
+        ),
+        (
+            "actions: allocate\ntiers: [{plugins: [{name: gang, arguments: [1]}]}]",
+            "tiers[0].plugins[0].arguments: should be a table, not [1]",
+        ),
+        (
+            "actions: allocate\n"
+            "tiers: [{plugins: [{name: proportion}, {name: drf, enableHierarchy: true}]}]",
+            "tiers[0]: Volcano refuses proportion and drf with enableHierarchy in one tier",
+        ),
+        ("- a\n- b", "should be a table"),
+        ("", "should be a table"),
+        ("actions: allocate\n  x: {", "my.conf:2: "),
+        ("a: b\x00", "my.conf"),
+    ],
+)
+def test_what_volcano_refuses_is_refused(text, message):
+    problems = refused(text, where="my.conf")
+    assert message in " | ".join(problems)
+    assert all(problem.startswith("my.conf") for problem in problems)
+
+
+def test_all_problems_are_told_at_once():
+    text = "actions: x, y\ntiers: [{plugins: [{name: [z], enableHierarchy: true, arguments: 1}]}]"
+    assert len(refused(text)) == 3
+
+
+def test_odd_entries_do_no_harm():
+    policy, notes = import_volcano(HELM + "  - {}\n  - name: [gang]\n    enableHierarchy: true\n")
+    assert len(policy["tiers"][1]["plugins"]) == 6
+    assert len(notes) == 2
+
+
+# -- the same translation in scenarios
+
+
+OBJECTS = [
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {
+        "allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "10"}}}
+    for name, cpu in (("n1", "8"), ("n2", "2"))
+] + [
+    {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"},
+     "spec": {}, "status": {"state": "Open"}},
+    {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+     "metadata": {"name": "x", "namespace": "ns"}, "spec": {"queue": "q", "minMember": 1},
+     "status": {"phase": "Inqueue"}},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x-0", "namespace": "ns",
+     "annotations": {"scheduling.k8s.io/group-name": "x"}}, "status": {"phase": "Pending"},
+     "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}},
+]  # fmt: skip
+
+
+def outcome(config, node, dialect="volcano"):
+    scenario = {
+        "dialect": dialect,
+        "config": config,
+        "objects": OBJECTS,
+        "expect": {"binds": {"ns/x-0": node}},
+    }
+    result = Runner().run_text(json.dumps(scenario).encode(), Path("x.json"), "x")
+    assert result.verdict in ("passed", "failed"), result.error
+    return result.verdict == "passed"
+
+
+def upstream(**binpack):
+    return {
+        "actions": "enqueue, allocate",
+        "tiers": [{"plugins": [{"name": "gang"}, {"name": "binpack", **binpack}]}],
+        "configurations": [{"name": "allocate", "arguments": {"predicateErrorCacheEnable": True}}],
+    }
+
+
+@pytest.mark.parametrize(
+    "binpack, node",
+    [
+        ({}, "n2"),
+        ({"enableNodeOrder": False}, "n1"),
+        ({"arguments": {"binpack.weight": 0}}, "n1"),
+        ({"arguments": {"binpack.weight": "0"}}, "n2"),
+        ({"arguments": {"binpack.weight": 0}, "enable": ["node_order"]}, "n1"),
+    ],
+)
+def test_a_scenario_may_have_upstream_s_own_shape(binpack, node):
+    assert outcome(upstream(**binpack), node)
+
+
+def test_the_imported_policy_decides_as_the_scenario_in_the_dialect():
+    config = upstream(enableNodeOrder=False)
+    policy, _ = import_volcano(json.dumps(config))
+    assert outcome(policy, "n1", dialect="pumice")
+    config["tiers"][0]["plugins"][1].pop("enableNodeOrder")
+    policy, _ = import_volcano(json.dumps(config))
+    assert outcome(policy, "n2", dialect="pumice")
+
+
+def test_our_own_tables_win_over_arguments_and_both_are_kept():
+    config = {
+        "actions": ["allocate"],
+        "tiers": [
+            {
+                "plugins": [
+                    "gang",
+                    {
+                        "name": "binpack",
+                        "enablePredicate": True,
+                        "arguments": {"binpack.weight": 3, "binpack.cpu": 4},
+                    },
+                ]
+            }
+        ],
+        "plugin": {"binpack": {"binpack.weight": "7"}},
+    }
+    policy = policy_from_dict(config, dialect="volcano")
+    options = policy.plugins[1].options
+    assert (options.weight, options.cpu) == (7, 4)
+
+
+def test_a_misspelled_switch_in_a_scenario_is_an_error_of_the_policy():
+    config = {"actions": ["allocate"], "tiers": [{"plugins": [{"name": "gang", "enabledX": 1}]}]}
+    with pytest.raises(PolicyError, match="1 problem") as caught:
+        policy_from_dict(config, dialect="volcano")
+    assert "has no key 'enabledX'" in str(caught.value)
+
+
+# -- the command
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "volcano.conf").write_text(HELM + "    enabledNodeOrder: false\n")
+
+    def run(*args, status=0, **more):
+        result = CliRunner().invoke(main, ["config", "import", *args], prog_name="pumice", **more)
+        assert result.exit_code == status, result.output
+        return result
+
+    return run
+
+
+def test_the_command_prints_the_policy(run):
+    result = run("volcano.conf", "--from", "volcano")
+    assert tomli.loads(result.stdout)["actions"] == ["enqueue", "allocate", "backfill"]
+    assert result.stdout.startswith("# Imported from the Volcano configuration volcano.conf.\n")
+    assert result.stderr == (
+        "note: tiers[1].plugins[5].enabledNodeOrder: Volcano does not know it; "
+        "did you mean 'enableNodeOrder'?\n"
+    )
+
+
+def test_the_command_reads_standard_input_and_writes_a_file(run, tmp_path):
+    result = run("-", "--from", "volcano", "-O", "policy.toml", input=BUILT_IN)
+    assert result.stdout == ""
+    text = (tmp_path / "policy.toml").read_text("utf-8")
+    assert text.startswith("# Imported from the Volcano configuration standard input.\n")
+    assert load_policy(tmp_path / "policy.toml", env={}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("none.conf", "--from", "volcano"), "none.conf: cannot be read: No such file"),
+        (("volcano.conf", "--from", "volcanoes"), "'--from'"),
+        (("volcano.conf",), "'--from'"),
+        (("volcano.conf", "--from", "volcano", "-O", "no/such.toml"), "cannot be written"),
+        (("bad.conf", "--from", "volcano"), "bad.conf: actions: Volcano has no action 'x'"),
+        (("fatal.conf", "--from", "volcano"), "only one of deviceshare.GPUSharingEnable"),
+        (("binary.conf", "--from", "volcano"), "binary.conf: cannot be read: not UTF-8"),
+    ],
+)
+def test_errors_name_the_file_and_end_with_status_2(run, tmp_path, args, message):
+    (tmp_path / "bad.conf").write_text(HELM.replace("backfill", "x"))
+    fatal = "{deviceshare.VGPUEnable: true, deviceshare.GPUSharingEnable: true}"
+    (tmp_path / "fatal.conf").write_text(f"{HELM}  - name: deviceshare\n    arguments: {fatal}\n")
+    (tmp_path / "binary.conf").write_bytes(b"\xff\xfe\x00")
+    result = run(*args, status=2)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_importers_are_modules():
+    assert "volcano" in importer_names()
+    assert importer("volcano") is import_volcano
+    with pytest.raises(PumiceError, match="did you mean 'volcano'"):
+        importer("vulcano")
+
+
+# -- writing
+
+
+def test_toml_of_odd_values():
+    policy = {
+        "preset": "volcano",
+        "actions": ["allocate"],
+        "tiers": [{"plugins": [{"name": "a b", "enable": []}]}],
+        "plugin": {
+            "a b": {
+                "k.e": 'quo"te\nline',
+                "list": [{"x": 1.5, "y z": [True, "é"]}, {}],
+                "long": [f"word-{number}" for number in range(20)],
+            }
+        },
+        "scheduler": {"period": "1s"},
+    }
+    text = write_toml(policy, "Title", ["a note " * 40])
+    assert tomli.loads(text) == policy
+    assert max(map(len, text.splitlines())) <= 100

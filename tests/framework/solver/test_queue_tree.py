@@ -1,0 +1,139 @@
+"""The tree of queues: whose job is next, and whose goes first."""
+
+from pumice import Plugin, hookimpl
+from pumice.model.cluster import build_cluster
+from pumice.session.session import Session
+from pumice.solver.queue_tree import QueueTree
+from tests.framework._build import policy
+from tests.plugins._fair import FairWorld, ask
+
+
+def world_of(*queues, **jobs):
+    """Queues by (name, parent) or name; each job with its queue, oldest first."""
+    world = FairWorld()
+    world.node(gpu=64)
+    for queue in queues:
+        name, parent = (queue, "") if isinstance(queue, str) else queue
+        world.queue(name, parent=parent)
+    for name, queue in jobs.items():
+        world.job(name, queue, ask())
+    return world
+
+
+def tree(world, *plugins, **options):
+    world.open(*(plugins or ["elastic"]))
+    jobs = [world.job_of(uid.removeprefix("ns/")) for uid in world.session.jobs]
+    return QueueTree(world.session, jobs, **options)
+
+
+def drained(tree):
+    found = []
+    while tree:
+        found.append(tree.pop().name)
+    return found
+
+
+def test_the_older_queue_and_in_it_the_older_job_comes_first():
+    world = world_of("a", "b", b1="b", a1="a", a2="a")
+    assert drained(tree(world)) == ["a1", "a2", "b1"]
+
+
+def test_an_empty_tree_is_false():
+    assert not tree(world_of("a"))
+
+
+def test_jobs_come_down_the_tree():
+    world = world_of("east", ("e1", "east"), ("e2", "east"), "west", ("w1", "west"))
+    for name, queue in (("x", "w1"), ("y", "e2"), ("z", "e1")):
+        world.job(name, queue, ask())
+    assert drained(tree(world)) == ["z", "y", "x"]
+
+
+def test_jobs_of_unknown_queues_and_of_inner_ones_are_left_out():
+    world = world_of("top", ("leaf", "top"), inner="top", good="leaf")
+    jobs = tree(world)
+    lost = world.job_of("good").subset([])
+    lost.queue = "nowhere"
+    jobs.push(lost)
+    assert drained(jobs) == ["good"]
+
+
+def test_a_queue_whose_parent_is_missing_takes_part_in_nothing():
+    world = world_of("a", orphan="a", good="a")
+    world.queue("b")
+    world.job("x", "b", ask())
+    jobs = tree(world)
+    world.session.queues["a"].parent = "nowhere"
+    assert drained(QueueTree(world.session, world.session.jobs.values())) == ["x"]
+    assert jobs
+
+
+def test_the_queue_with_the_smallest_share_comes_first_and_is_asked_again():
+    world = world_of("a", "b")
+    for name in ("a1", "a2", "a3"):
+        world.job(name, "a", ask())
+    for name in ("b1", "b2"):
+        world.job(name, "b", ask())
+    jobs = tree(world, "fairshare")
+    session, order = world.session, []
+    while jobs:
+        job = jobs.pop()
+        order.append(job.name)
+        with session.statement() as statement:
+            (task,) = job.tasks.values()
+            assert statement.allocate(task, 0) is None
+            statement.commit()
+    assert order == ["a1", "b1", "a2", "b2", "a3"]
+
+
+def test_depth_limits_the_jobs_of_each_leaf_queue():
+    world = world_of("a", "b", a1="a", a2="a", a3="a", b1="b")
+    assert drained(tree(world, depth=1)) == ["a1", "b1"]
+
+
+def test_a_job_that_comes_back_stands_in_its_place():
+    world = world_of("a", a1="a", a2="a")
+    jobs = tree(world)
+    first = jobs.pop()
+    jobs.push(first)
+    assert drained(jobs) == ["a1", "a2"]
+
+
+def test_a_queue_that_was_emptied_comes_back():
+    world = world_of(("a", ""), ("leaf", "a"), only="leaf")
+    jobs = tree(world)
+    only = jobs.pop()
+    assert not jobs
+    jobs.push(only)
+    assert drained(jobs) == ["only"]
+
+
+def test_victims_are_the_worst_jobs_of_the_queue_that_is_best_off():
+    world = FairWorld()
+    world.node(gpu=6)
+    world.queue("a")
+    world.queue("b")
+    for name, queue in (("a1", "a"), ("b1", "b"), ("b2", "b"), ("b3", "b"), ("b4", "b")):
+        world.job(name, queue, ask(on="n"))
+    assert drained(tree(world, "fairshare", victims=True)) == ["b4", "b3", "b2", "b1", "a1"]
+
+
+def test_the_order_of_queues_hears_who_would_be_next_and_who_would_go():
+    heard = []
+
+    class Ears(Plugin):
+        @hookimpl
+        def queue_order(self, left, right, left_job, right_job, left_victims, right_victims):
+            gone = ["+".join(job.name for job in jobs) for jobs in (left_victims, right_victims)]
+            heard.append((left_job and left_job.name, right_job and right_job.name, *gone))
+            return 0
+
+    world = world_of("a", "b", a1="a", b1="b", b2="b")
+    session = Session(build_cluster(world.inventory, now=world.now), policy([Ears]))
+    drained(QueueTree(session, session.jobs.values()))
+    assert {line[2:] for line in heard} == {("", "")}
+    assert {frozenset(line[:2]) for line in heard} >= {frozenset({"a1", "b1"})}
+    heard.clear()
+    assert drained(QueueTree(session, session.jobs.values(), victims=True)) == ["b2", "b1", "a1"]
+    assert {line[:2] for line in heard} == {(None, None)}
+    assert {line[2:] for line in heard} & {("a1", "b2+b1"), ("b2+b1", "a1")}
