@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.model.topology import ROOT
-from pumice.session.order import JobHeap
-from pumice.session.session import Session
+from pumice import ROOT, Action, Job, JobHeap, Session
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, remember_decision
 from pumice_builtin_actions.greedy.pending_work import PendingWork, make_worksheet
 from pumice_builtin_actions.greedy.placement import Placement

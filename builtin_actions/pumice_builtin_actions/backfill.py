@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from pumice import Action
-from pumice.fit_errors import FitErrors
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.session.order import JobHeap
-from pumice.session.session import Session
+from pumice import Action, FitErrors, Job, JobHeap, Session, Task, TaskStatus
 
 
 class Backfill(Action):

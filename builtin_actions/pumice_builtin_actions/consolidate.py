@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.gpu.request import mig_memory
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
-from pumice.solver import FailedJobs, Plan, Solver
-from pumice.solver.gang_placement import GangPlacer
-from pumice.solver.gpu_counts import idle_gpus, releasing_gpus
-from pumice.solver.queue_tree import QueueTree
+from pumice import Action, Job, Plan, Session, Solver, Task, TaskStatus
+from pumice.gpu import idle_gpus, mig_memory, releasing_gpus
+from pumice.solver import FailedJobs, GangPlacer, QueueTree
 from pumice_builtin_actions.solver_action import (
     SolverOptions,
     VictimQueues,

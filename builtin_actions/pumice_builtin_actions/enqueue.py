@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.session.order import JobHeap
-from pumice.session.session import Session
+from pumice import Action, Job, JobHeap, Session
 
 
 class Enqueue(Action):

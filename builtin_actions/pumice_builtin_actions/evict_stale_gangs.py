@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pumice import Action
-from pumice.config.duration import Duration
-from pumice.model.job import Job
-from pumice.model.task import TaskStatus
-from pumice.session.session import Session
-from pumice.solver.task_batches import active_tasks, job_used_count, used_count
+from pumice import Action, Duration, Job, Session, TaskStatus
+from pumice.gang import active_tasks, job_used_count, used_count
 
 
 class EvictStaleGangs(Action):

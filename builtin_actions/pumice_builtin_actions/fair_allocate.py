@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.session.session import Session
-from pumice.solver.gang_placement import GangPlacer
-from pumice.solver.queue_tree import QueueTree
-from pumice.solver.task_batches import has_pending
+from pumice import Action, Job, Session
+from pumice.gang import has_pending
+from pumice.solver import GangPlacer, QueueTree
 from pumice_builtin_actions.solver_action import DepthOptions, waiting_jobs
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES
-from pumice.session.session import Session
-from pumice.verdicts import EvictionKind
+from pumice import PREEMPTABLE_STATUSES, Action, EvictionKind, Job, Session
 from pumice_builtin_actions.gang.bundles import VictimOrder
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
 from pumice_builtin_actions.greedy.eviction import starving_jobs

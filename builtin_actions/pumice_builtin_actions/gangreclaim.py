@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.model.task import TaskStatus
-from pumice.session.session import Session
-from pumice.verdicts import EvictionKind
+from pumice import Action, EvictionKind, Job, Session, TaskStatus
 from pumice_builtin_actions.gang.bundles import VictimOrder, in_turn
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
 from pumice_builtin_actions.greedy.eviction import starving_jobs

@@ -7,13 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES, Task
-from pumice.session.order import JobHeap
-from pumice.session.session import Session
-from pumice.session.statement import Statement
+from pumice import PREEMPTABLE_STATUSES, Action, Job, JobHeap, Queue, Session, Statement, Task
 from pumice_builtin_actions.greedy.dry_run import Limits, best_candidate
 from pumice_builtin_actions.greedy.eviction import (
     CurableNodes,

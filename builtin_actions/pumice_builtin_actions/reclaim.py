@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.session.heap import LiveHeap
-from pumice.session.session import Session
-from pumice.session.statement import Statement
+from pumice import Action, Job, LiveHeap, Queue, Session, Statement, Task, TaskStatus
 from pumice_builtin_actions.greedy.eviction import (
     CurableNodes,
     evict_until,

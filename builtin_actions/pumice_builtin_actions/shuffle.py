@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from loguru import logger
 
-from pumice import Action
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
+from pumice import Action, Session, Task, TaskStatus
 
 
 class Shuffle(Action):

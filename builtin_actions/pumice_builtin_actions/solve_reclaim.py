@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.session.session import Session
-from pumice.solver import FailedJobs, Solver
-from pumice.solver.gang_placement import GangPlacer
-from pumice.solver.queue_tree import QueueTree
+from pumice import Action, Job, Session, Solver
+from pumice.solver import FailedJobs, GangPlacer, QueueTree
 from pumice_builtin_actions.solver_action import (
     SolverOptions,
     VictimQueues,

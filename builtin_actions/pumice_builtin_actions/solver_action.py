@@ -8,16 +8,10 @@ from functools import cached_property
 import numpy as np
 from pydantic import Field
 
-from pumice.action import Action
-from pumice.model.job import Job
-from pumice.model.task import TaskStatus
-from pumice.session.session import Session
-from pumice.solver import Solver
-from pumice.solver.gpu_counts import fits_empty_cluster, idle_gpus, releasing_gpus
-from pumice.solver.queue_tree import QueueTree
-from pumice.solver.ranked_jobs import RankedJobs
-from pumice.solver.task_batches import active_count, has_pending, is_ready_to_schedule
-from pumice.verdicts import Refusal
+from pumice import Action, Job, Refusal, Session, Solver, TaskStatus
+from pumice.gang import active_count, has_pending, is_ready_to_schedule
+from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
+from pumice.solver import QueueTree, RankedJobs
 
 _ALIVE = (
     TaskStatus.ALLOCATED,

@@ -7,9 +7,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
+from pumice import NodeHandle, NodeView, Plugin, Task, hookimpl
 
 _MAX_SCORE = 100
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from loguru import logger
 
-from pumice import Plugin, hookimpl
+from pumice import Plugin, Task, hookimpl
 from pumice.config.duration import seconds
-from pumice.model.task import Task
 
 COOLDOWN = "volcano.sh/cooldown-time"
 

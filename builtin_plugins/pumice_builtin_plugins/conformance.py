@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job
-from pumice.model.task import Task
-from pumice.verdicts import EvictionContext
+from pumice import EvictionContext, Job, Plugin, Task, hookimpl
 
 _CRITICAL = frozenset({"system-cluster-critical", "system-node-critical"})
 

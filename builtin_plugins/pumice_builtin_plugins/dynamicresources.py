@@ -7,13 +7,20 @@ from typing import Any
 
 from pydantic import Field
 
-from pumice import SKIP, Plugin, hookimpl
-from pumice.model.families.kai.tasks import gpu_count
-from pumice.model.job import Job
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
-from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
+from pumice import (
+    REASONS,
+    SKIP,
+    Code,
+    FitError,
+    Job,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Scope,
+    Task,
+    hookimpl,
+)
+from pumice.gpu import gpu_count
 from pumice_builtin_plugins.kube.dra.allocation import Devices
 from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job
-from pumice.solver.task_batches import active_count
+from pumice import Job, Plugin, hookimpl
+from pumice.gang import active_count
 
 _BELOW, _EXACT, _ABOVE = range(3)
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import PERMIT, REJECT, Plugin, hookimpl
-from pumice.model.gang import (
+from pumice import (
+    ALLOCATED_STATUSES,
+    PERMIT,
+    REJECT,
+    EvictionContext,
+    Job,
+    Members,
+    Plugin,
+    Refusal,
+    SubJob,
+    Task,
+    TaskStatus,
+    fit_error_text,
+    hookimpl,
+)
+from pumice.gang import (
     roles_pipelined,
     roles_ready,
     roles_valid,
@@ -13,10 +27,6 @@ from pumice.model.gang import (
     sub_jobs_ready,
     sub_jobs_valid,
 )
-from pumice.model.job import Job, Members, SubJob
-from pumice.model.task import ALLOCATED_STATUSES, Task, TaskStatus
-from pumice.status import fit_error_text
-from pumice.verdicts import EvictionContext, Refusal
 
 _S = TaskStatus
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pumice import Plugin, hookimpl
-from pumice.model.gpu.shares import WHOLE_GPU
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
+from pumice import NodeView, Plugin, Task, hookimpl
+from pumice.gpu import WHOLE_GPU
 from pumice_builtin_plugins.gpu.usage import used_portion
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
+from pumice import NodeHandle, NodeView, Plugin, Task, hookimpl
 
 _SCORE = 1000.0
 

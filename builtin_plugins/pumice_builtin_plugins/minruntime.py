@@ -7,11 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
+from pumice import Job, Plugin, Queue, hookimpl
 from pumice.config.duration import seconds
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.solver.task_batches import is_elastic, used_count
+from pumice.gang import is_elastic, used_count
 
 
 class MinRuntime(Plugin):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.session.nodes.gpu_room import fits_idle
+from pumice import NodeHandle, NodeView, Plugin, Task, hookimpl
+from pumice.gpu import fits_idle
 
 _SCORE = 100.0
 

@@ -11,13 +11,19 @@ import numpy as np
 from loguru import logger
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Node, Queue
-from pumice.model.nodes import NodeView
-from pumice.model.quantity import amount
-from pumice.model.task import ALLOCATED_STATUSES, Task
-from pumice.plugin import Scope
-from pumice.verdicts import Code, NodeVerdicts
+from pumice import (
+    ALLOCATED_STATUSES,
+    Code,
+    Node,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Queue,
+    Scope,
+    Task,
+    hookimpl,
+)
+from pumice.kube import amount
 
 GROUP = "volcano.sh/nodegroup-name"
 LIMITS = "volcano.sh/nodegroup-resource-limits"

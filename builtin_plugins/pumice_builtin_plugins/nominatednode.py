@@ -6,9 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
+from pumice import NodeView, Plugin, Task, hookimpl
 
 _SCORE = 1_000_000.0
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from pumice import PERMIT, Plugin, hookimpl
-from pumice.model.job import Job
-from pumice.model.resources import Resource
+from pumice import PERMIT, Job, Plugin, Resource, hookimpl
 from pumice_builtin_plugins.quota.min_resources import (
     deduct_gated,
     min_request,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import Plugin, hookimpl
-from pumice.kube.labels import matches_selector
-from pumice.model.facts import DisruptionBudget
-from pumice.model.task import Task
+from pumice import DisruptionBudget, Plugin, Task, hookimpl
+from pumice.kube import matches_selector
 from pumice_builtin_plugins.quota.feature_gates import gate
 
 

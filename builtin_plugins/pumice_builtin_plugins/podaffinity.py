@@ -6,10 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
+from pumice import NodeView, Plugin, Scope, Task, hookimpl
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_pods import NodePods
 from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_pod_affinity

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job, SubJob
-from pumice.model.task import Task
-from pumice.verdicts import EvictionContext, EvictionKind
+from pumice import EvictionContext, EvictionKind, Job, Plugin, SubJob, Task, hookimpl
 
 
 class Priority(Plugin):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import Plugin, hookimpl
-from pumice.model.task import Task
+from pumice import Plugin, Task, hookimpl
 
 _NODE_TYPE = "ray.io/node-type"
 

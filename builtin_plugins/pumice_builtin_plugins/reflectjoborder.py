@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job
-from pumice.solver.queue_tree import QueueTree
-from pumice.solver.task_batches import has_pending, is_ready_to_schedule
+from pumice import Job, Plugin, hookimpl
+from pumice.gang import has_pending, is_ready_to_schedule
+from pumice.solver import QueueTree
 
 PATH = "/get-job-order"
 _ALLOCATE = "fair_allocate"

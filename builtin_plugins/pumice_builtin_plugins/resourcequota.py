@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from pumice import PERMIT, Plugin, hookimpl
-from pumice.model.facts import ResourceQuota
-from pumice.model.job import Job
+from pumice import PERMIT, Job, Plugin, ResourceQuota, hookimpl
 from pumice_builtin_plugins.quota.min_resources import refuse
 
 

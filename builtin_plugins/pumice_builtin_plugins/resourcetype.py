@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
+from pumice import NodeView, Plugin, Task, hookimpl
 from pumice_builtin_plugins.gpu.nodes import gpu_less, wants_gpus
 
 _SCORE = 10.0

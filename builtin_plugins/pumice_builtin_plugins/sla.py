@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from pumice import ABSTAIN, PERMIT, Plugin, hookimpl
-from pumice.config import Duration
-from pumice.manifests.wire import MalformedError, duration
-from pumice.model.job import Job
+from pumice import ABSTAIN, PERMIT, Duration, Job, Plugin, hookimpl
+from pumice.manifests import MalformedError, duration
 
 _KEYS = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import SubJob
-from pumice.solver.task_batches import active_count
+from pumice import Plugin, SubJob, hookimpl
+from pumice.gang import active_count
 
 
 class SubGroupOrder(Plugin):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pumice import Plugin, hookimpl
-from pumice.model.task import Task
+from pumice import Plugin, Task, hookimpl
 
 LABEL = "kai.scheduler/task-priority"
 _INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -2,10 +2,16 @@
 
 from pydantic import Field
 
-from pumice import Action, Plugin, combine, extension_point, hookimpl
-from pumice.model.nodes import NodeHandle
-from pumice.model.task import TaskStatus
-from pumice.session.session import Session
+from pumice import (
+    Action,
+    NodeHandle,
+    Plugin,
+    Session,
+    TaskStatus,
+    combine,
+    extension_point,
+    hookimpl,
+)
 
 
 class DrainSpecs:

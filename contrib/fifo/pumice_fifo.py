@@ -1,7 +1,6 @@
 """First come, first served."""
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job
+from pumice import Job, Plugin, hookimpl
 
 
 class Fifo(Plugin):

@@ -3,9 +3,7 @@
 import numpy as np
 from pydantic import Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
+from pumice import NodeView, Plugin, Task, hookimpl
 
 _WHOLE = 1000  # the node table counts scalars in thousandths
 

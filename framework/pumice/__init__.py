@@ -1,4 +1,7 @@
-"""Pumice: a batch and GPU cluster scheduler whose policy is made of pip-installable parts."""
+"""Pumice: a batch and GPU cluster scheduler whose policy is made of pip-installable parts.
+
+What an author of plugins, actions and backends imports is here; docs/api.md lists it.
+"""
 
 from __future__ import annotations
 
@@ -8,41 +11,246 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pumice import combine
     from pumice.action import Action
+    from pumice.backends import Backend
+    from pumice.backends.memory import MemoryBackend
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
-    from pumice.errors import PumiceError
+    from pumice.config import Duration, Policy, load_policy, policy_from_dict
+    from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
+    from pumice.errors import PluginError, PumiceError, StatementError
+    from pumice.fit_errors import FitErrors
     from pumice.hookspecs import extension_point
-    from pumice.plugin import API_VERSION, OptionsModel, Plugin, hookimpl
+    from pumice.ledger import Ledger
+    from pumice.model.cluster import Cluster
+    from pumice.model.cursors import FEW_ROWS, JobCursor, RowCursor
+    from pumice.model.dimensions import Dimensions
+    from pumice.model.facts import (
+        Container,
+        DisruptionBudget,
+        HyperNode,
+        Inventory,
+        NetworkTopology,
+        Node,
+        Pod,
+        PodGroup,
+        PriorityClass,
+        Queue,
+        Raw,
+        ResourceQuota,
+    )
+    from pumice.model.fitting import RequestFit
+    from pumice.model.incremental.snapshot_cache import SnapshotCache
+    from pumice.model.job import Job, Members, SubJob, is_hard
+    from pumice.model.nodes import Held, NodeHandle, NodeTable, NodeView
+    from pumice.model.resources import MIN, Missing, Resource, share
+    from pumice.model.task import (
+        ALLOCATED_STATUSES,
+        IS_ALLOCATED,
+        PREEMPTABLE_STATUSES,
+        Task,
+        TaskStatus,
+    )
+    from pumice.model.topology import ROOT, HyperNodeTree
+    from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
+    from pumice.scheduler import Scheduler
+    from pumice.session.heap import LiveHeap
+    from pumice.session.nodes.queries import Choice
+    from pumice.session.order import JobHeap
+    from pumice.session.session import Session
+    from pumice.session.shard import OUTSIDE
+    from pumice.session.statement import Operation, Statement
+    from pumice.solver.plan import Plan
+    from pumice.solver.search import Solver
+    from pumice.status import fit_error_text
+    from pumice.verdicts import (
+        REASONS,
+        BindContext,
+        Code,
+        EvictionContext,
+        EvictionKind,
+        FitError,
+        NodeVerdicts,
+        Refusal,
+        Status,
+    )
 
 __version__ = "0.2.0"
 
 _HOME = {
     "ABSTAIN": "pumice.combine",
+    "ALLOCATED_STATUSES": "pumice.model.task",
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
+    "Backend": "pumice.backends",
+    "Bind": "pumice.decisions",
+    "BindContext": "pumice.verdicts",
+    "Choice": "pumice.session.nodes.queries",
+    "Cluster": "pumice.model.cluster",
+    "Code": "pumice.verdicts",
+    "Container": "pumice.model.facts",
+    "Decisions": "pumice.decisions",
+    "Dimensions": "pumice.model.dimensions",
+    "DisruptionBudget": "pumice.model.facts",
+    "Duration": "pumice.config",
+    "Eviction": "pumice.decisions",
+    "EvictionContext": "pumice.verdicts",
+    "EvictionKind": "pumice.verdicts",
+    "FEW_ROWS": "pumice.model.cursors",
+    "FitError": "pumice.verdicts",
+    "FitErrors": "pumice.fit_errors",
+    "Held": "pumice.model.nodes",
+    "HyperNode": "pumice.model.facts",
+    "HyperNodeTree": "pumice.model.topology",
+    "IS_ALLOCATED": "pumice.model.task",
+    "Inventory": "pumice.model.facts",
+    "Job": "pumice.model.job",
+    "JobCursor": "pumice.model.cursors",
+    "JobHeap": "pumice.session.order",
+    "JobState": "pumice.decisions",
+    "Ledger": "pumice.ledger",
+    "LiveHeap": "pumice.session.heap",
+    "MIN": "pumice.model.resources",
+    "Members": "pumice.model.job",
+    "MemoryBackend": "pumice.backends.memory",
+    "Missing": "pumice.model.resources",
+    "NetworkTopology": "pumice.model.facts",
+    "Node": "pumice.model.facts",
+    "NodeHandle": "pumice.model.nodes",
+    "NodeTable": "pumice.model.nodes",
+    "NodeVerdicts": "pumice.verdicts",
+    "NodeView": "pumice.model.nodes",
+    "OUTSIDE": "pumice.session.shard",
+    "Operation": "pumice.session.statement",
     "OptionsModel": "pumice.plugin",
     "PERMIT": "pumice.combine",
+    "PREEMPTABLE_STATUSES": "pumice.model.task",
+    "Plan": "pumice.solver.plan",
     "Plugin": "pumice.plugin",
+    "PluginError": "pumice.errors",
+    "Pod": "pumice.model.facts",
+    "PodGroup": "pumice.model.facts",
+    "Policy": "pumice.config",
+    "PriorityClass": "pumice.model.facts",
+    "Promise": "pumice.decisions",
     "PumiceError": "pumice.errors",
+    "Queue": "pumice.model.facts",
+    "REASONS": "pumice.verdicts",
     "REJECT": "pumice.combine",
+    "ROOT": "pumice.model.topology",
+    "Raw": "pumice.model.facts",
+    "Refusal": "pumice.verdicts",
+    "RequestFit": "pumice.model.fitting",
+    "Resource": "pumice.model.resources",
+    "ResourceQuota": "pumice.model.facts",
+    "RowCursor": "pumice.model.cursors",
     "SKIP": "pumice.combine",
+    "Scheduler": "pumice.scheduler",
+    "Scope": "pumice.plugin",
+    "Session": "pumice.session.session",
+    "SnapshotCache": "pumice.model.incremental.snapshot_cache",
+    "Solver": "pumice.solver.search",
+    "Statement": "pumice.session.statement",
+    "StatementError": "pumice.errors",
+    "Status": "pumice.verdicts",
+    "SubJob": "pumice.model.job",
+    "Task": "pumice.model.task",
+    "TaskStatus": "pumice.model.task",
     "extension_point": "pumice.hookspecs",
+    "fit_error_text": "pumice.status",
     "hookimpl": "pumice.plugin",
+    "is_hard": "pumice.model.job",
+    "load_policy": "pumice.config",
+    "policy_from_dict": "pumice.config",
+    "share": "pumice.model.resources",
 }
 
 __all__ = [
     "ABSTAIN",
+    "ALLOCATED_STATUSES",
     "API_VERSION",
+    "FEW_ROWS",
+    "IS_ALLOCATED",
+    "MIN",
+    "OUTSIDE",
     "PERMIT",
+    "PREEMPTABLE_STATUSES",
+    "REASONS",
     "REJECT",
+    "ROOT",
     "SKIP",
     "Action",
+    "Backend",
+    "Bind",
+    "BindContext",
+    "Choice",
+    "Cluster",
+    "Code",
+    "Container",
+    "Decisions",
+    "Dimensions",
+    "DisruptionBudget",
+    "Duration",
+    "Eviction",
+    "EvictionContext",
+    "EvictionKind",
+    "FitError",
+    "FitErrors",
+    "Held",
+    "HyperNode",
+    "HyperNodeTree",
+    "Inventory",
+    "Job",
+    "JobCursor",
+    "JobHeap",
+    "JobState",
+    "Ledger",
+    "LiveHeap",
+    "Members",
+    "MemoryBackend",
+    "Missing",
+    "NetworkTopology",
+    "Node",
+    "NodeHandle",
+    "NodeTable",
+    "NodeVerdicts",
+    "NodeView",
+    "Operation",
     "OptionsModel",
+    "Plan",
     "Plugin",
+    "PluginError",
+    "Pod",
+    "PodGroup",
+    "Policy",
+    "PriorityClass",
+    "Promise",
     "PumiceError",
+    "Queue",
+    "Raw",
+    "Refusal",
+    "RequestFit",
+    "Resource",
+    "ResourceQuota",
+    "RowCursor",
+    "Scheduler",
+    "Scope",
+    "Session",
+    "SnapshotCache",
+    "Solver",
+    "Statement",
+    "StatementError",
+    "Status",
+    "SubJob",
+    "Task",
+    "TaskStatus",
     "__version__",
     "combine",
     "extension_point",
+    "fit_error_text",
     "hookimpl",
+    "is_hard",
+    "load_policy",
+    "policy_from_dict",
+    "share",
 ]
 
 
@@ -50,6 +258,8 @@ def __getattr__(name: str) -> Any:
     # Lazy because pytest imports the package in every suite of an environment that has it.
     if name == "combine":
         return import_module("pumice.combine")
-    if name not in _HOME:
+    home = _HOME.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    value = globals()[name] = getattr(import_module(home), name)
+    return value

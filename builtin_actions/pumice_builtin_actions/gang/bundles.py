@@ -10,11 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice.model.gang import counts_roles, is_ready_task
-from pumice.model.job import Job, SubJob
-from pumice.model.task import Task
-from pumice.session.session import Session
-from pumice.verdicts import EvictionContext
+from pumice import EvictionContext, Job, Session, SubJob, Task
+from pumice.gang import counts_roles, is_ready_task
 
 Precedes = Callable[[Job, Job], bool]
 """Whether the left job gives up its tasks before the right one."""

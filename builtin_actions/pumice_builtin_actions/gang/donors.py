@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
+from pumice import Job, Session, Task, TaskStatus
 from pumice_builtin_actions.gang.bundles import Bundle, make_bundles
 
 

@@ -8,13 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from pumice import Action
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
-from pumice.model.topology import ROOT
-from pumice.session.session import Session
-from pumice.session.statement import Statement
-from pumice.verdicts import EvictionContext, EvictionKind
+from pumice import (
+    ROOT,
+    Action,
+    EvictionContext,
+    EvictionKind,
+    Job,
+    Session,
+    Statement,
+    Task,
+    TaskStatus,
+)
 from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, select_bundles
 from pumice_builtin_actions.gang.donors import Donors
 from pumice_builtin_actions.gang.nomination import Nomination

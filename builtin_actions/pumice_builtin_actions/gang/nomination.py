@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice.model.job import Job
-from pumice.model.task import Task
-from pumice.session.session import Session
-from pumice.session.statement import Statement
+from pumice import Job, Session, Statement, Task
 from pumice_builtin_actions.greedy.eviction import CurableNodes
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pumice.model.task import Task
-from pumice.session.session import Session
+from pumice import Session, Task
 from pumice_builtin_actions.greedy.victims import Needed
 
 _PRIORITY_OFFSET = 1 << 31

@@ -6,13 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice import Code, Job, JobHeap, Session, Statement, Task
 from pumice.session.nodes.queries import PATIENCE
-from pumice.session.order import JobHeap
-from pumice.session.session import Session
-from pumice.session.statement import Statement
-from pumice.verdicts import Code
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pumice.model.job import Job, SubJob
-from pumice.model.topology import ROOT
-from pumice.session.session import Session
-from pumice.session.statement import Operation, Statement
+from pumice import ROOT, Job, Operation, Session, Statement, SubJob
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob, PendingWork
 from pumice_builtin_actions.greedy.placement import Placement
 

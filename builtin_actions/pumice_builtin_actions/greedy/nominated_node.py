@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pumice.model.facts import Pod
-from pumice.model.task import Task
-from pumice.session.session import Session
-from pumice.verdicts import Code
+from pumice import Code, Pod, Session, Task
 
 
 def awaits_nominated_node(session: Session, task: Task) -> bool:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pumice.model.job import Job, SubJob
-from pumice.model.task import Task
-from pumice.session.heap import LiveHeap
-from pumice.session.session import Session
+from pumice import Job, LiveHeap, Session, SubJob, Task
 
 QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 

@@ -6,16 +6,19 @@ from collections import Counter
 
 import numpy as np
 
-from pumice.fit_errors import FitErrors
-from pumice.model.gang import counts_roles
-from pumice.model.job import SubJob
-from pumice.model.task import ALLOCATED_STATUSES, Task
-from pumice.model.topology import ROOT
-from pumice.session.nodes.queries import Choice
-from pumice.session.session import Session
-from pumice.session.shard import OUTSIDE
-from pumice.session.statement import Statement
-from pumice.verdicts import Refusal
+from pumice import (
+    ALLOCATED_STATUSES,
+    OUTSIDE,
+    ROOT,
+    Choice,
+    FitErrors,
+    Refusal,
+    Session,
+    Statement,
+    SubJob,
+    Task,
+)
+from pumice.gang import counts_roles
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pumice import Queue, Session, Task
 from pumice.combine import All, FirstError, Rule
-from pumice.model.facts import Queue
-from pumice.model.task import Task
-from pumice.session.session import Session
 
 
 class QueueLookahead:

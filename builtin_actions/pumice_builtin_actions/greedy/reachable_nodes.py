@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice.session.session import Session
+from pumice import Session
 from pumice_builtin_actions.greedy.victims import Evictable, Needed, covers
 
 _FEW = 4

@@ -7,9 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES, Task, TaskStatus
-from pumice.session.session import Session
+from pumice import PREEMPTABLE_STATUSES, Job, Session, Task, TaskStatus
 
 Accepts = Callable[[Task], bool]
 

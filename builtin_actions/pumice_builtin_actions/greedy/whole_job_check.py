@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pumice.model.families.kai.pod_sets import SubGroupSet
-from pumice.model.job import Job
-from pumice.model.task import TaskStatus
-from pumice.verdicts import Refusal
+from pumice import Job, Refusal, TaskStatus
+from pumice.gang import SubGroupSet
 
 _PARTS = Refusal(
     "NeedsWholeJobs", "parts of GPUs are placed by fair_allocate and the solver's actions only"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pumice.model.resources import MIN
-from pumice.model.task import Task
+from pumice import MIN, Task
 from pumice_builtin_plugins.capacity.device_quota import DeviceBooks, device_limits
 from pumice_builtin_plugins.quota.queue_books import Asked, QueueShare, fits
 

@@ -12,11 +12,8 @@ from typing import Any
 
 from loguru import logger
 
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.quantity import amount
-from pumice.model.task import IS_ALLOCATED, Task
-from pumice.session.session import Session
+from pumice import IS_ALLOCATED, Job, Queue, Session, Task
+from pumice.kube import amount
 
 _CLASS = "deviceclass/"
 _ONE = 1000

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pumice.model.job import Job
-from pumice.model.task import ALLOCATED_STATUSES, Task
-from pumice.session.session import Session
+from pumice import ALLOCATED_STATUSES, Job, Session, Task
 from pumice_builtin_plugins.capacity.accounts import Account
 from pumice_builtin_plugins.capacity.device_quota import ClaimReader, Claims, DeviceBooks
 from pumice_builtin_plugins.quota.queue_books import Columns, add_to, take_from

@@ -8,12 +8,18 @@ from typing import Any
 from loguru import logger
 from pydantic import Field, field_validator
 
-from pumice import PERMIT, Plugin, hookimpl
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.resources import Resource
-from pumice.model.task import Task
-from pumice.verdicts import EvictionContext, EvictionKind, Refusal
+from pumice import (
+    PERMIT,
+    EvictionContext,
+    EvictionKind,
+    Job,
+    Plugin,
+    Queue,
+    Refusal,
+    Resource,
+    Task,
+    hookimpl,
+)
 from pumice_builtin_plugins.capacity.accounts import Account
 from pumice_builtin_plugins.capacity.device_quota import ClaimReader
 from pumice_builtin_plugins.capacity.holdings import Holdings

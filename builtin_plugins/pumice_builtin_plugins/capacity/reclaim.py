@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pumice.model.task import Task
+from pumice import Task
 from pumice_builtin_plugins.capacity.accounts import Account
 from pumice_builtin_plugins.quota.queue_books import Columns, take_from
 

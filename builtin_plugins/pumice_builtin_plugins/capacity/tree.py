@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pumice.model.facts import Queue
-from pumice.model.resources import Missing, Resource
-from pumice.session.session import Session
+from pumice import Missing, Queue, Resource, Session
 from pumice_builtin_plugins.capacity.accounts import Account
 from pumice_builtin_plugins.quota.queue_books import (
     Columns,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pumice.model.facts import Container, Node, Pod
+from pumice import Container, Node, Pod
 
 MEMORY, NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 INDEX, TIME = "volcano.sh/gpu-index", "volcano.sh/predicate-time"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pumice.model.cluster import Cluster
-from pumice.model.resources import Resource
+from pumice import Cluster, Resource
 
 
 def uncount(cluster: Cluster, names: Collection[str]) -> None:

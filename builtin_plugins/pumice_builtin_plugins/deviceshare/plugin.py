@@ -9,13 +9,21 @@ import numpy as np
 from loguru import logger
 from pydantic import BaseModel
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Node, Pod
-from pumice.model.job import Job
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
-from pumice.verdicts import Code, FitError, NodeVerdicts
+from pumice import (
+    Code,
+    FitError,
+    Job,
+    Node,
+    NodeHandle,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Pod,
+    Session,
+    Task,
+    TaskStatus,
+    hookimpl,
+)
 from pumice_builtin_plugins.deviceshare import cards, vgpu
 from pumice_builtin_plugins.deviceshare.cards import (
     CardDemand,

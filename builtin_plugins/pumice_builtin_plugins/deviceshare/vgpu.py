@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pumice.model.facts import Container, Node, Pod
+from pumice import Container, Node, Pod
 from pumice_builtin_plugins.deviceshare.cards import (
     Card,
     CardPool,

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice.model.facts import Queue
-from pumice.model.job import Job
+from pumice import Job, Queue
 from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
 
 _PATH = "volcano.sh/hierarchy"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice import Job, Task
 
 
 class JobShare:

@@ -7,10 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice import Job, Plugin, Queue, Task, hookimpl
 from pumice_builtin_plugins.drf.hierarchy import FairTree
 from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pumice import Plugin
-from pumice.config import Duration
+from pumice import Duration, Plugin
 from pumice_builtin_plugins.extender.http import split_prefix
 
 

@@ -7,13 +7,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from loguru import logger
 
-from pumice import PERMIT, REJECT, Plugin, hookimpl
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
-from pumice.verdicts import Code, FitError
+from pumice import (
+    PERMIT,
+    REJECT,
+    Code,
+    FitError,
+    Job,
+    NodeHandle,
+    NodeView,
+    Plugin,
+    Queue,
+    Scope,
+    Task,
+    hookimpl,
+)
 from pumice_builtin_plugins.extender.http import ExtenderClient, ExtenderError
 from pumice_builtin_plugins.extender.options import ExtenderOptions
 from pumice_builtin_plugins.extender.wire import (

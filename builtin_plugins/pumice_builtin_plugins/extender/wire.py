@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.dimensions import Dimensions
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.nodes import NodeTable
-from pumice.model.resources import Resource
-from pumice.model.task import Task
+from pumice import Dimensions, Job, NodeTable, Queue, Resource, Task
 
 Object = dict[str, Any]
 

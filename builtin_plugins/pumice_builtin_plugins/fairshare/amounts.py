@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.gpu.request import GPU, mig_gpus
-from pumice.model.job import Job
-from pumice.model.resources import Resource
-from pumice.model.task import ALLOCATED_STATUSES, Task, TaskStatus
-from pumice.session.session import Session
+from pumice import ALLOCATED_STATUSES, Job, Resource, Session, Task, TaskStatus
+from pumice.gpu import GPU, mig_gpus
 from pumice_builtin_plugins.gpu.nodes import is_healthy
 
 Amount = tuple[int, int, int]

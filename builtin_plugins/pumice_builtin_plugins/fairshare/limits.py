@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pumice.model.job import Job
-from pumice.model.quantity import shown
-from pumice.verdicts import Refusal
+from pumice import Job, Refusal
+from pumice.kube import shown
 from pumice_builtin_plugins.fairshare.amounts import NAMES, NOTHING, Amount, Bound
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pumice.model.job import Job
-from pumice.session.session import Session
-from pumice.solver.task_batches import TaskBatches
+from pumice import Job, Session
+from pumice.solver import TaskBatches
 from pumice_builtin_plugins.fairshare.amounts import NOTHING, Amount, Amounts, plus, within
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 

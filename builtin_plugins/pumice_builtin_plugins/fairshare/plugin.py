@@ -7,14 +7,18 @@ from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.config.duration import Duration
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.nodes import NodeView
-from pumice.model.resources import Resource
-from pumice.model.task import Task, TaskStatus
-from pumice.verdicts import Refusal
+from pumice import (
+    Duration,
+    Job,
+    NodeView,
+    Plugin,
+    Queue,
+    Refusal,
+    Resource,
+    Task,
+    TaskStatus,
+    hookimpl,
+)
 from pumice_builtin_plugins.fairshare.amounts import (
     NOTHING,
     Amounts,

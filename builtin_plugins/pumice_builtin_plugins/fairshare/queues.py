@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice.model.facts import Queue
-from pumice.model.gpu.request import GPU
-from pumice.model.resources import Resource
-from pumice.session.session import Session
+from pumice import Queue, Resource, Session
+from pumice.gpu import GPU
 from pumice_builtin_plugins.fairshare.amounts import NAMES, NOTHING, Amount, Amounts, Bound
 
 Shares = tuple[Fraction, Fraction, Fraction]

@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
+from pumice import Job, Task, TaskStatus
 from pumice_builtin_plugins.fairshare.amounts import Amount, Amounts, add_up, plus, within
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 

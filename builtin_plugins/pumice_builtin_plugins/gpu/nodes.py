@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice.model.facts import Node
-from pumice.model.gpu.request import GPU
-from pumice.model.nodes import NodeTable
-from pumice.model.task import Task
+from pumice import Node, NodeTable, Task
+from pumice.gpu import GPU
 
 _MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
 _MIG_RESOURCE = "nvidia.com/mig-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from pumice.model.nodes import NodeTable
+from pumice import NodeTable
 
 _LEAST_MEMORY = 100
 

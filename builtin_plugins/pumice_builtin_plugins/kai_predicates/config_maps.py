@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pumice.model.facts import Inventory, Pod
+from pumice import Inventory, Pod
 
 _EXEMPT_PREFIX = "runai/shared-gpu-configmap"
 

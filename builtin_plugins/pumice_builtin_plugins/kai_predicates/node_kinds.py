@@ -6,11 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from pumice.model.gpu.shares import gpu_memory
-from pumice.model.incremental.snapshot_cache import SnapshotCache
-from pumice.model.nodes import NodeTable
-from pumice.model.task import Task
-from pumice.verdicts import Code
+from pumice import Code, NodeTable, SnapshotCache, Task
+from pumice.gpu import gpu_memory
 from pumice_builtin_plugins.gpu.nodes import (
     MIXED,
     SINGLE,

@@ -7,15 +7,19 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.gpu.request import GPU
-from pumice.model.gpu.shares import WHOLE_GPU, gpu_memory
-from pumice.model.job import Job
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
-from pumice.session.nodes.gpu_room import ranked_devices
-from pumice.verdicts import Code, FitError, NodeVerdicts
+from pumice import (
+    Code,
+    FitError,
+    Job,
+    NodeHandle,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Scope,
+    Task,
+    hookimpl,
+)
+from pumice.gpu import GPU, WHOLE_GPU, gpu_memory, ranked_devices
 from pumice_builtin_plugins.gpu.nodes import is_legacy_mig
 from pumice_builtin_plugins.kai_predicates.config_maps import ConfigMaps
 from pumice_builtin_plugins.kai_predicates.node_kinds import NodeKinds

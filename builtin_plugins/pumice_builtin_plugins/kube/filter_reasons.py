@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts, Status
+from pumice import REASONS, Code, FitError, NodeVerdicts, Status
 
 
 class StatusTable:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pumice.model.task import Task
+from pumice import Task
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 
 OCCUPIED = STATUSES.id("node(s) didn't have free ports for the requested pod ports")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice.model.facts import Pod
-from pumice.model.nodes import NodeTable
+from pumice import NodeTable, Pod
 
 _MEBIBYTE = 1024 * 1024
 _LEAST = 23 * _MEBIBYTE

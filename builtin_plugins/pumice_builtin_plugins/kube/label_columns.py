@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pumice.kube.labels import matches_expression
-from pumice.model.nodes import NodeTable
+from pumice import NodeTable
+from pumice.kube import matches_expression
 
 _NAME = "metadata.name"
 

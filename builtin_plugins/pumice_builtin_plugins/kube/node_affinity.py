@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.facts import Pod
+from pumice import Pod
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 
-from pumice.model.cluster import Cluster
-from pumice.model.facts import Pod
-from pumice.model.nodes import NodeTable
-from pumice.model.task import Task
+from pumice import Cluster, NodeTable, Pod, Task
 from pumice_builtin_plugins.kube.host_ports import HostPorts
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.pod_counts import Amount, PodCounts, Tally

@@ -6,9 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
-from pumice.model.incremental.snapshot_cache import SnapshotCache
-from pumice.model.task import Task
-from pumice.verdicts import Code
+from pumice import Code, SnapshotCache, Task
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 from pumice_builtin_plugins.kube.pod_counts import Amount, Change, PodCounts, Tally
 from pumice_builtin_plugins.kube.pod_terms import PodTerms, Term, TermReader

@@ -10,8 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
-from pumice.model.nodes import NodeTable
-from pumice.model.task import Task
+from pumice import NodeTable, Task
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
 Amount = Callable[[Task], int]

@@ -6,9 +6,8 @@ import json
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pumice.kube.labels import matches_selector
-from pumice.model.facts import Inventory, Pod
-from pumice.model.task import Task
+from pumice import Inventory, Pod, Task
+from pumice.kube import matches_selector
 from pumice_builtin_plugins.kube.node_affinity import PREFERRED, REQUIRED
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

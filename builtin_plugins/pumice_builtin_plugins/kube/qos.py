@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice.model.facts import Pod
+from pumice import Pod
 
 BEST_EFFORT, BURSTABLE, GUARANTEED = QOS_CLASSES = ("BestEffort", "Burstable", "Guaranteed")
 

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice.model.facts import Pod
-from pumice.model.incremental.snapshot_cache import SnapshotCache
-from pumice.model.nodes import Held, NodeTable
-from pumice.model.task import Task
+from pumice import Held, NodeTable, Pod, SnapshotCache, Task
 from pumice_builtin_plugins.kube.assumed_request import assumed_request
 
 _GPU = "nvidia.com/gpu"

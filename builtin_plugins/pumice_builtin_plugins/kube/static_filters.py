@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pumice.model.facts import Pod
-from pumice.verdicts import Code
+from pumice import Code, Pod
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import required_nodes

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.facts import Inventory, Pod, Raw
-from pumice.model.quantity import units
+from pumice import Inventory, Pod, Raw
+from pumice.kube import units
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
 _BOUND = "pv.kubernetes.io/bind-completed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pumice.kube.labels import matches_selector
+from pumice.kube import matches_selector
 from pumice_builtin_plugins.kube.storage import Claim, Storage, size_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.nodes import NodeTable
+from pumice import NodeTable
 
 Taint = Mapping[str, Any]
 _UNSCHEDULABLE: Taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice.kube.labels import matches_selector
-from pumice.model.facts import Inventory, Pod
-from pumice.model.task import Task
-from pumice.verdicts import Code
+from pumice import Code, Inventory, Pod, Task
+from pumice.kube import matches_selector
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 from pumice_builtin_plugins.kube.node_affinity import required_nodes
 from pumice_builtin_plugins.kube.pod_counts import PodCounts, Tally

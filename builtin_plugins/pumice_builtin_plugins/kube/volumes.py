@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice.kube.labels import matches_selector
-from pumice.model.task import Task
-from pumice.verdicts import Code
+from pumice import Code, Task
+from pumice.kube import matches_selector
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 from pumice_builtin_plugins.kube.pod_counts import PodCounts
 from pumice_builtin_plugins.kube.storage import Claim, Storage, StorageError, Volume, claim_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from pumice.model.topology import HyperNodeTree
+from pumice import HyperNodeTree
 
 
 def gradient(

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pumice.model.job import SubJob
-from pumice.model.resources import MIN, Resource
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
+from pumice import MIN, Resource, Session, SubJob, Task, TaskStatus
 
 
 class HyperLoad:

@@ -8,14 +8,19 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import NetworkTopology
-from pumice.model.job import Job, SubJob, is_hard
-from pumice.model.nodes import NodeView
-from pumice.model.resources import Resource
-from pumice.model.task import Task
-from pumice.model.topology import ROOT
-from pumice.plugin import Scope
+from pumice import (
+    ROOT,
+    Job,
+    NetworkTopology,
+    NodeView,
+    Plugin,
+    Resource,
+    Scope,
+    SubJob,
+    Task,
+    hookimpl,
+    is_hard,
+)
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
 from pumice_builtin_plugins.network_topology_aware.load import HyperLoad, Whereabouts, break_ties
 

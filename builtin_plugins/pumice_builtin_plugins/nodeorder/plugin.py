@@ -7,10 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
+from pumice import NodeHandle, NodeView, Plugin, Scope, Task, hookimpl
 from pumice_builtin_plugins.kube.image_locality import Images
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import preferred_nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pumice.model.nodes import NodeTable
+from pumice import NodeTable
 
 _FEW = 12
 

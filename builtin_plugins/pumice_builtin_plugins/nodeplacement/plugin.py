@@ -9,13 +9,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Node
-from pumice.model.gpu.request import GPU
-from pumice.model.gpu.shares import told_gpu_count
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
+from pumice import Node, NodeHandle, NodeView, Plugin, Scope, Task, hookimpl
+from pumice.gpu import GPU, told_gpu_count
 from pumice_builtin_plugins.gpu.nodes import wants_gpus
 from pumice_builtin_plugins.nodeplacement.free_range import FreeRange
 

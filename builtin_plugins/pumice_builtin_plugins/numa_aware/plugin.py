@@ -10,13 +10,21 @@ import numpy as np
 from loguru import logger
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Container
-from pumice.model.job import Job
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import ALLOCATED_STATUSES, Task, TaskStatus
-from pumice.plugin import Scope
-from pumice.verdicts import Code, FitError, NodeVerdicts
+from pumice import (
+    ALLOCATED_STATUSES,
+    Code,
+    Container,
+    FitError,
+    Job,
+    NodeHandle,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Scope,
+    Task,
+    TaskStatus,
+    hookimpl,
+)
 from pumice_builtin_plugins.kube.qos import GUARANTEED, qos_class
 from pumice_builtin_plugins.numa_aware.fit import assign
 from pumice_builtin_plugins.numa_aware.topology import (

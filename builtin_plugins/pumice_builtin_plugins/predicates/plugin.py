@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Pod
-from pumice.model.job import Job
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
-from pumice.verdicts import BindContext, Code, FitError, NodeVerdicts
+from pumice import (
+    BindContext,
+    Code,
+    FitError,
+    Job,
+    NodeHandle,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Pod,
+    Scope,
+    Task,
+    hookimpl,
+)
 from pumice_builtin_plugins.kube.dra.allocation import Devices
 from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES

@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice import PERMIT, Plugin, hookimpl
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.quantity import PODS
-from pumice.model.resources import Resource
-from pumice.model.task import Task
+from pumice import PERMIT, Job, Plugin, Queue, Resource, Task, hookimpl
+from pumice.kube import PODS
 from pumice_builtin_plugins.proportion.water_fill import water_fill
 from pumice_builtin_plugins.quota.min_resources import deduct_gated, min_request, refuse, refuse_for
 from pumice_builtin_plugins.quota.queue_books import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice.model.resources import MIN
+from pumice import MIN
 
 _MOST_ROUNDS = 1000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pumice.session.session import Session
+from pumice import Session
 
 
 def gate(session: Session, name: str, *, default: bool) -> bool:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import REJECT
-from pumice.model.job import Job
-from pumice.model.resources import Resource
-from pumice.session.session import Session
-from pumice.verdicts import Refusal
+from pumice import REJECT, Job, Refusal, Resource, Session
 
 QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 

@@ -12,13 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pumice.model.facts import Queue
-from pumice.model.job import Job
-from pumice.model.quantity import PODS
-from pumice.model.resources import MIN, Missing, Resource
-from pumice.model.resources import share as part_of
-from pumice.model.task import Task, TaskStatus
-from pumice.session.session import Session
+from pumice import MIN, Job, Missing, Queue, Resource, Session, Task, TaskStatus
+from pumice import share as part_of
+from pumice.kube import PODS
 from pumice_builtin_plugins.quota.min_resources import elastic_of, inqueue_of
 
 Asked = tuple[tuple[int, int], ...]

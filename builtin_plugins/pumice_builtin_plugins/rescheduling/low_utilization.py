@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pumice.model.task import Task
+from pumice import Task
 from pumice_builtin_plugins.kube.qos import QOS_CLASSES, qos_class
 
 _PERCENT = 100.0

@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pumice import Plugin, hookimpl
-from pumice.config import Duration
-from pumice.model.task import Task
+from pumice import Duration, Plugin, Task, hookimpl
 from pumice_builtin_plugins.rescheduling.low_utilization import BusyNode, leaving
 
 _FULL = 100.0

@@ -8,10 +8,7 @@ import numpy as np
 from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task
-from pumice.verdicts import Code, NodeVerdicts
+from pumice import Code, NodeHandle, NodeVerdicts, NodeView, Plugin, Task, hookimpl
 from pumice_builtin_plugins.resource_strategy_fit.strategies import (
     MOST,
     TYPE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pumice.model.facts import (
+from pumice import (
     DisruptionBudget,
     HyperNode,
     Inventory,
@@ -14,7 +14,7 @@ from pumice.model.facts import (
     PriorityClass,
     ResourceQuota,
 )
-from pumice.model.quantity import PODS
+from pumice.kube import PODS
 from pumice_builtin_plugins.snapshot.pods import (
     Object,
     compact,

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pumice import Plugin, hookimpl
-from pumice.model.facts import Inventory
+from pumice import Inventory, Plugin, hookimpl
 from pumice_builtin_plugins.snapshot.objects import write_objects
 
 PATH = "/get-snapshot"

@@ -10,12 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
-from pumice.manifests.pool import Pool
-from pumice.manifests.requests import Family
-from pumice.model.facts import Container, Pod
-from pumice.model.quantity import PODS
-from pumice.model.resources import Resource
+from pumice import Container, Pod, Resource
+from pumice.kube import PODS
+from pumice.manifests import KAI_GROUP, VOLCANO_GROUP, Family, Pool, family_of, read_pod
 
 Object = dict[str, Any]
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pumice.model.facts import Queue
-from pumice.model.gpu.request import GPU
-from pumice.model.resources import Resource
+from pumice import Queue, Resource
+from pumice.gpu import GPU
 from pumice_builtin_plugins.snapshot.pods import Object, compact, metadata, quantities
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pumice.model.task import Task
+from pumice import Task
 from pumice_builtin_plugins.task_topology.roles import Roles
 
 _MIB = 1 << 20

@@ -8,11 +8,7 @@ import numpy as np
 from loguru import logger
 from pydantic import Field
 
-from pumice import Plugin, hookimpl
-from pumice.model.job import Job
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
+from pumice import Job, NodeView, Plugin, Scope, Task, hookimpl
 from pumice_builtin_plugins.task_topology.buckets import Bucket, JobBuckets
 from pumice_builtin_plugins.task_topology.roles import Roles
 

@@ -7,8 +7,7 @@ import re
 
 from loguru import logger
 
-from pumice.model.job import Job
-from pumice.model.task import TaskStatus
+from pumice import Job, TaskStatus
 
 MIN_AVAILABLE = "volcano.sh/jdb-min-available"
 MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"

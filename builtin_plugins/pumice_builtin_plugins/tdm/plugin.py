@@ -11,13 +11,20 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from pumice import PERMIT, REJECT, Plugin, hookimpl
-from pumice.config import Duration
-from pumice.model.facts import Node
-from pumice.model.job import Job
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task, TaskStatus
-from pumice.verdicts import Code, NodeVerdicts
+from pumice import (
+    PERMIT,
+    REJECT,
+    Code,
+    Duration,
+    Job,
+    Node,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Task,
+    TaskStatus,
+    hookimpl,
+)
 from pumice_builtin_plugins.tdm.disruption_budget import most_evictable
 
 ZONE = "volcano.sh/revocable-zone"

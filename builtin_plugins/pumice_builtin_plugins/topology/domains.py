@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.gpu.request import GPU
-from pumice.model.nodes import NodeTable
-from pumice.model.task import Task
+from pumice import NodeTable, Task
+from pumice.gpu import GPU
 
 _NO_ROOM = 1000.0
 

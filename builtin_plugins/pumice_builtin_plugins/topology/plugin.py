@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pumice import Plugin, hookimpl
-from pumice.model.families.kai.pod_sets import SubGroupSet
-from pumice.model.job import Job, SubJob
-from pumice.model.nodes import NodeView
-from pumice.model.task import Task
-from pumice.plugin import Scope
-from pumice.solver.task_batches import active_tasks
-from pumice.verdicts import Refusal
+from pumice import Job, NodeView, Plugin, Refusal, Scope, SubJob, Task, hookimpl
+from pumice.gang import SubGroupSet, active_tasks
 from pumice_builtin_plugins.topology.domains import Demand, Domain, Topology, measure
 
 _SCORE = 10_000

@@ -7,8 +7,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from pumice.model.facts import Pod
-from pumice.model.quantity import amount
+from pumice import Pod
+from pumice.kube import amount
 
 
 def _amount(name: str) -> BeforeValidator:

@@ -11,11 +11,17 @@ import numpy as np
 from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from pumice import Plugin, hookimpl
-from pumice.config.duration import Duration
-from pumice.model.nodes import NodeHandle, NodeView
-from pumice.model.task import Task, TaskStatus
-from pumice.verdicts import Code, NodeVerdicts
+from pumice import (
+    Code,
+    Duration,
+    NodeHandle,
+    NodeVerdicts,
+    NodeView,
+    Plugin,
+    Task,
+    TaskStatus,
+    hookimpl,
+)
 from pumice_builtin_plugins.usage.estimate import Amounts, Estimator, estimate
 
 FACTS = "node_usage"

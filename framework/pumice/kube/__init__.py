@@ -1,1 +1,19 @@
-"""What Kubernetes means by label selectors and node affinity."""
+"""What Kubernetes means by label selectors, node affinity and quantities."""
+
+from __future__ import annotations
+
+from pumice.kube.labels import matches_expression, matches_selector
+from pumice.kube.node_affinity import matches_node, matches_term
+from pumice.model.quantity import PODS, amount, milli, shown, units
+
+__all__ = [
+    "PODS",
+    "amount",
+    "matches_expression",
+    "matches_node",
+    "matches_selector",
+    "matches_term",
+    "milli",
+    "shown",
+    "units",
+]

@@ -1,8 +1,24 @@
-"""Kubernetes, Volcano and KAI objects become facts; what is wrong with one is told, not raised."""
+"""Kubernetes, Volcano and KAI objects become facts; a malformed object is reported, not raised."""
 
 from __future__ import annotations
 
 from pumice.manifests.files import read_paths
+from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
+from pumice.manifests.pool import Pool
 from pumice.manifests.reader import load, read_objects
+from pumice.manifests.requests import Family
+from pumice.manifests.wire import MalformedError, duration
 
-__all__ = ["load", "read_objects", "read_paths"]
+__all__ = [
+    "KAI_GROUP",
+    "VOLCANO_GROUP",
+    "Family",
+    "MalformedError",
+    "Pool",
+    "duration",
+    "family_of",
+    "load",
+    "read_objects",
+    "read_paths",
+    "read_pod",
+]

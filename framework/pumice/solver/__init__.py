@@ -1,13 +1,27 @@
 """The solver: prove by simulating a whole job that an eviction helps, before anybody is evicted.
 
-An action gives it a job, where to look, who may be a victim and who must agree; it answers with a
-statement that holds the evictions and the promises, ready to be committed.
+An action gives it a job, where to look, which victims are allowed and who must agree; it answers
+with a statement that holds the evictions and the pipelined tasks, ready to be committed.
 """
 
 from __future__ import annotations
 
 from pumice.solver.failed_jobs import FailedJobs
+from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.plan import Plan, VictimGroup, VictimJob
+from pumice.solver.queue_tree import QueueTree
+from pumice.solver.ranked_jobs import RankedJobs
 from pumice.solver.search import Solver
+from pumice.solver.task_batches import TaskBatches
 
-__all__ = ["FailedJobs", "Plan", "Solver", "VictimGroup", "VictimJob"]
+__all__ = [
+    "FailedJobs",
+    "GangPlacer",
+    "Plan",
+    "QueueTree",
+    "RankedJobs",
+    "Solver",
+    "TaskBatches",
+    "VictimGroup",
+    "VictimJob",
+]

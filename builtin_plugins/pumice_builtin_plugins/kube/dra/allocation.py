@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pumice.model.task import Task
-from pumice.verdicts import Code
+from pumice import Code, Task
 from pumice_builtin_plugins.kube.dra.claims import (
     Claim,
     Device,

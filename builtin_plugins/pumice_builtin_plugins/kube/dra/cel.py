@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, total_ordering
 from typing import Any
 
-from pumice.model.quantity import milli
+from pumice.kube import milli
 
 Expression = Callable[[Mapping[str, Any]], Any]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pumice.model.facts import Inventory, Pod, Raw
-from pumice.model.quantity import milli
+from pumice import Inventory, Pod, Raw
+from pumice.kube import milli
 from pumice_builtin_plugins.kube.dra.cel import CelError, Version, compiled
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
