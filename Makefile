@@ -11,10 +11,10 @@ PARTS := framework builtin_plugins builtin_actions $(patsubst %/pyproject.toml,%
 DEMO := docs/examples/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format unit scenarios docs bench wheels clean
+.PHONY: help setup demo test test-long lint format unit scenarios docs bench wheels clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
 	@echo "variables: PYTHON=$(PYTHON) (the interpreter of $(VENV)), WORKERS=$(WORKERS) (pytest processes)"
 
 setup: $(STAMP) ## make .venv with the tools and all parts, editable
@@ -31,7 +31,10 @@ $(STAMP): requirements-dev.txt $(PARTS:%=%/pyproject.toml)
 demo: $(STAMP) ## schedule the example cluster for three cycles
 	$(BIN)/pumice run $(DEMO) --cycles 3 -c $(DEMO)/policy.toml
 
-test: lint unit scenarios docs ## everything that must pass
+test: lint unit scenarios docs ## everything that must pass, random tests by a sample
+
+test-long: $(STAMP) ## the random tests with all their seeds, and other slow ones
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m long
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -43,7 +46,7 @@ format: $(STAMP) ## rewrite the code as ruff wants it
 	$(BIN)/ruff format .
 
 unit: $(STAMP) ## pytest
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
 scenarios: $(STAMP) ## the scenario files
 	$(BIN)/pumice test tests/scenarios

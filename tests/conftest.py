@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import VARIABLE, choose_seed
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -25,3 +27,11 @@ def shared() -> Path:
     if folder is None:
         pytest.skip("no shared material: set PUMICE_SHARED or put it in ../shared")
     return folder
+
+
+def pytest_configure() -> None:
+    choose_seed()
+
+
+def pytest_report_header() -> str:
+    return f"samples: {VARIABLE}={choose_seed()}"

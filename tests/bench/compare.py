@@ -1,0 +1,70 @@
+"""Measure two checkouts in turns, case by case: ``python tests/bench/compare.py ../other``.
+
+A busy machine slows both sides alike when their runs alternate, so that the ratio of their best
+runs means something where the figures themselves do not. Each checkout is measured by its own
+``tests/bench/run.py`` in its own ``.venv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.bench._cases import CASES  # noqa: E402
+
+Row = dict[str, Any]
+_KEYS = ("family", "kind", "nodes", "jobs", "pending", "tasks", "gpu")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base", type=Path, help="the other checkout, with its .venv")
+    parser.add_argument("-k", metavar="WORD", default="", help="only cases whose name has WORD")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each side; the best counts")
+    parser.add_argument("--most", type=float, default=1.1, help="the largest ratio that passes")
+    options = parser.parse_args(arguments)
+    names = [case.name for case in CASES if options.k in case.name]
+    best: dict[str, dict[Path, float]] = {}
+    for name in names:
+        for _ in range(options.rounds):
+            for checkout in (options.base.resolve(), ROOT):
+                for row in measure(checkout, name):
+                    cpu = best.setdefault(name_of(row), {})
+                    cpu[checkout] = min(row["cpu"], cpu.get(checkout, float("inf")))
+    slower = 0
+    print(f"{'case':58} {'base':>9} {'here':>9} {'ratio':>6}")
+    for name, cpu in best.items():
+        if len(cpu) < 2:
+            continue
+        before, after = cpu[options.base.resolve()], cpu[ROOT]
+        ratio = after / max(before, 1e-4)
+        slower += ratio > options.most
+        print(f"{name:58} {before:9.4f} {after:9.4f} {ratio:6.2f}")
+    return 1 if slower else 0
+
+
+def measure(checkout: Path, name: str) -> list[Row]:
+    """The rows that one checkout measures of itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "bench.json")
+        command = [checkout / ".venv/bin/python", "tests/bench/run.py", "-o", out, "-k", name]
+        subprocess.run(command, cwd=checkout, stdout=subprocess.DEVNULL, check=False)
+        rows: list[Row] = json.loads(out.read_text(encoding="utf-8"))
+        return rows
+
+
+def name_of(row: Row) -> str:
+    return " ".join(str(row[key]) for key in _KEYS if row.get(key))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
