@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pumice import DisruptionBudget, Plugin, Task, hookimpl
 from pumice.kube import matches_selector
-from pumice_builtin_plugins.quota.feature_gates import gate
+from pumice_builtin_plugins.kube.feature_gates import is_enabled
 
 
 class Pdb(Plugin):
@@ -18,7 +18,7 @@ class Pdb(Plugin):
 
     @hookimpl
     def on_session_open(self) -> None:
-        self._on = gate(self.session, "PodDisruptionBudgetsSupport", default=True)
+        self._on = is_enabled(self.session.cluster, "PodDisruptionBudgetsSupport", default=True)
         self._budgets: dict[str, list[DisruptionBudget]] = {}
         for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
             if _selects(budget):

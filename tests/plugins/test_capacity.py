@@ -6,10 +6,10 @@ import pytest
 
 from pumice import PERMIT, REJECT
 from pumice.errors import PolicyError
+from pumice.manifests import QUEUE_GATE
 from pumice.model.resources import Resource
 from pumice.verdicts import EvictionContext, EvictionKind
 from pumice_builtin_plugins.capacity.device_quota import DeviceBooks
-from pumice_builtin_plugins.quota.min_resources import QUEUE_GATE
 
 GPU = "example.com/gpu"
 CLASS = "deviceclass/gpu.example.com"

@@ -6,15 +6,6 @@ import pytest
 
 from pumice.config import policy_from_dict
 from pumice_builtin_plugins.drf.hierarchy import FairTree
-from pumice_builtin_plugins.drf.job_shares import dominant_share, existing
-
-
-class TestShares:
-    def test_the_largest_part_counts(self):
-        assert dominant_share([2, 3, 0], existing([8, 6, 0])) == 0.5
-
-    def test_a_cluster_without_resources_has_no_shares(self):
-        assert dominant_share([5], existing([0])) == 0.0
 
 
 def three_jobs(world):

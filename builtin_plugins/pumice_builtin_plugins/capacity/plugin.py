@@ -20,14 +20,14 @@ from pumice import (
     Task,
     hookimpl,
 )
+from pumice.manifests import QUEUE_GATE
 from pumice_builtin_plugins.capacity.accounts import Account
 from pumice_builtin_plugins.capacity.device_quota import ClaimReader
 from pumice_builtin_plugins.capacity.holdings import Holdings
 from pumice_builtin_plugins.capacity.reclaim import Reclaiming
 from pumice_builtin_plugins.capacity.tree import flat_accounts, tree_accounts
-from pumice_builtin_plugins.quota.feature_gates import gate
+from pumice_builtin_plugins.kube.feature_gates import is_enabled
 from pumice_builtin_plugins.quota.min_resources import (
-    QUEUE_GATE,
     deduct_gated,
     min_request,
     refuse,
@@ -89,9 +89,9 @@ class Capacity(Plugin):
         """A reader of claims, where devices are counted and some queue limits them."""
         wanted, capacities = self.options.devices, self.options.device_capacities
         if wanted is None:
-            wanted = gate(self.session, "DynamicResourceAllocation", default=True)
+            wanted = is_enabled(self.session.cluster, "DynamicResourceAllocation", default=True)
         if capacities is None:
-            capacities = gate(self.session, "DRAConsumableCapacity", default=False)
+            capacities = is_enabled(self.session.cluster, "DRAConsumableCapacity", default=False)
         if not wanted or not any(a.devices.limits for a in self._accounts.values()):
             return None
         return ClaimReader(self.session, capacities=capacities)

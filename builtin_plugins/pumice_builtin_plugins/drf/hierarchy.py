@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pumice import Job, Queue
-from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
+from pumice_builtin_plugins.drf.job_shares import JobShare
+from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
 
 _PATH = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
@@ -71,7 +72,7 @@ class FairTree:
     ) -> None:
         """``remembers``: only what has changed is worked out anew; without, everything is."""
         self._remembers = remembers
-        self._total = existing(total)
+        self._total = totals_of(enumerate(total))
         self._capacity = total
         self._paths = {name: _path(queue) for name, queue in queues.items()}
         self._held = [0] * len(total)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pumice import Job, Task
+from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share
 
 
 class JobShare:
@@ -12,9 +11,7 @@ class JobShare:
 
     __slots__ = ("_remembers", "_share", "_total", "held", "job")
 
-    def __init__(
-        self, job: Job, total: Sequence[tuple[int, int]], *, remembers: bool = True
-    ) -> None:
+    def __init__(self, job: Job, total: Totals, *, remembers: bool = True) -> None:
         self.job = job
         self.held: list[int] = job.allocated.tolist()
         self._total = total
@@ -40,18 +37,3 @@ class JobShare:
             if amount:
                 held[position] -= amount
         self._share = None
-
-
-def existing(total: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """(position, amount) of the resources that the cluster has, pods included."""
-    return tuple((position, amount) for position, amount in enumerate(total) if amount > 0)
-
-
-def dominant_share(held: Sequence[float], total: Sequence[tuple[int, int]]) -> float:
-    """The largest part of a resource of the cluster; ``total`` as :func:`existing` gives it."""
-    largest = 0.0
-    for position, amount in total:
-        part = held[position] / amount
-        if part > largest:
-            largest = part
-    return largest

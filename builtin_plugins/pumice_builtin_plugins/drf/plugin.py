@@ -9,7 +9,8 @@ from pydantic import Field
 
 from pumice import Job, Plugin, Queue, Task, hookimpl
 from pumice_builtin_plugins.drf.hierarchy import FairTree
-from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
+from pumice_builtin_plugins.drf.job_shares import JobShare
+from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
 
 _TOLERANCE = 1e-6
 
@@ -35,7 +36,7 @@ class Drf(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         total = self.session.cluster.total.tolist()
-        self._total = existing(total)
+        self._total = totals_of(enumerate(total))
         remembers = self.session.uses("shares")
         self._shares = {
             job.uid: JobShare(job, self._total, remembers=remembers)

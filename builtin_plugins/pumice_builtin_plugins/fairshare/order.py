@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import Job, Session
+from pumice import Job, JobCursor, Session
 from pumice.solver import TaskBatches
 from pumice_builtin_plugins.fairshare.amounts import NOTHING, Amount, Amounts, plus, within
 from pumice_builtin_plugins.fairshare.queues import FairQueue
@@ -22,18 +22,20 @@ class JobAmounts:
         self._batches = TaskBatches(session.ask, session.order)
         self._evictions = session.decisions.evictions
         self._remembers = session.uses("amounts")
+        self._changes = JobCursor(session.cluster.job_journal)
         self._asked: dict[str, tuple[Job, int, Amount]] = {}
         self._held: dict[str, tuple[Job, Amount]] = {}
 
-    def touch(self, job: Job) -> None:
-        """A task of the job got or lost room."""
-        self._asked.pop(job.uid, None)
-        self._held.pop(job.uid, None)
+    def _forget_changed(self) -> None:
+        for job in self._changes.changed():
+            self._asked.pop(job.uid, None)
+            self._held.pop(job.uid, None)
 
     def next_request(self, job: Job | None) -> Amount:
         """What the tasks that would be placed next ask for; nothing of no job."""
         if job is None:
             return NOTHING
+        self._forget_changed()
         # A task evicted on trial may be placed again, one evicted for good may not.
         evictions = len(self._evictions)
         known = self._asked.get(job.uid)
@@ -45,6 +47,7 @@ class JobAmounts:
 
     def held(self, job: Job) -> Amount:
         """What the tasks that have their place hold."""
+        self._forget_changed()
         known = self._held.get(job.uid)
         if known is not None and known[0] is job and self._remembers:
             return known[1]

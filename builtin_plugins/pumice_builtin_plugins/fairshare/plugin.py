@@ -156,7 +156,6 @@ class FairShare(Plugin):
         job = task.job
         if job is not None:
             self._queues[job.queue].change(self._amounts.held(task), sign, job.preemptible)
-            self._jobs.touch(job)
 
     # -- order
 

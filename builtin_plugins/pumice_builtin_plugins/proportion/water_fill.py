@@ -1,4 +1,8 @@
-"""Water filling: share what a cluster has among queues by weight, none beyond what it asks."""
+"""Water filling, Volcano's rule: real amounts of all resources at once, guarantees as floors.
+
+KAI's rule (:mod:`~pumice_builtin_plugins.fairshare.division`) differs: one resource at a time,
+quotas first, then whole units by priority and usage-corrected weight.
+"""
 
 from __future__ import annotations
 

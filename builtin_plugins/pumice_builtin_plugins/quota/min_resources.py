@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pumice import REJECT, Job, Refusal, Resource, Session
-
-QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+from pumice.manifests import QUEUE_GATE
 
 
 def min_request(job: Job) -> Resource:
@@ -20,23 +19,12 @@ def deduct_gated(job: Job, resource: Resource) -> Resource:
     for task in job.pending:
         if task.gated and task.pod.gates != (QUEUE_GATE,):
             gated.add(task.request)
-    if gated.is_empty():
-        return resource
-    return Resource(
-        max(resource.cpu - gated.cpu, 0),
-        max(resource.memory - gated.memory, 0),
-        {name: max(n - gated.scalars.get(name, 0), 0) for name, n in resource.scalars.items()},
-    )
+    return resource if gated.is_empty() else resource.exceeded_part(gated)
 
 
 def unmet_minimum(session: Session, job: Job) -> Resource:
     """What is missing of the declared minimum."""
-    minimum, held = min_request(job), allocated_of(session, job)
-    return Resource(
-        max(minimum.cpu - held.cpu, 0),
-        max(minimum.memory - held.memory, 0),
-        {name: max(n - held.scalars.get(name, 0), 0) for name, n in minimum.scalars.items()},
-    )
+    return min_request(job).exceeded_part(allocated_of(session, job))
 
 
 def runs_at_minimum(job: Job) -> bool:

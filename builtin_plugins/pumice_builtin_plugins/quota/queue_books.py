@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from pumice import MIN, Job, Missing, Queue, Resource, Session, Task, TaskStatus
-from pumice import share as part_of
 from pumice.kube import PODS
+from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share, totals_of
 from pumice_builtin_plugins.quota.min_resources import elastic_of, inqueue_of
 
 Asked = tuple[tuple[int, int], ...]
@@ -112,7 +112,7 @@ class QueueShare:
         self.ceiling: list[float] = [0.0] * len(columns.names)
         """The bound that a task is compared with; :meth:`Columns.amounts` makes it."""
         self._deserved = Resource()
-        self._counted: list[tuple[int, float]] = []
+        self._counted: Totals = ()
         self._held: Resource | None = None
         self._share: float | None = None
 
@@ -125,7 +125,7 @@ class QueueShare:
     def deserved(self, deserved: Resource) -> None:
         position = self.columns.position
         self._deserved, self._share = deserved, None
-        self._counted = [(position[n], amount) for n, amount in deserved.items() if amount >= MIN]
+        self._counted = totals_of((position[name], amount) for name, amount in deserved.items())
 
     @property
     def held(self) -> Resource:
@@ -151,10 +151,7 @@ class QueueShare:
     def share(self) -> float:
         """The largest part that is held of a resource that is deserved; 0 where nothing is."""
         if self._share is None or not self.columns.remembers:
-            held = self.allocated
-            self._share = max(
-                [part_of(held[i], amount) for i, amount in self._counted], default=0.0
-            )
+            self._share = dominant_share(self.allocated, self._counted)
         return self._share
 
 

@@ -20,6 +20,8 @@ from pumice.model.facts import Pod
 
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
 KAI_GROUP = "pod-group-name"
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+"""Volcano's scheduling gate, and the annotation by which a pod asks for it: its queue admits it."""
 
 _POD = msgspec.json.Decoder(PodWire)
 _SELECTOR = checked(dict[str, str], "spec.nodeSelector")
