@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pumice.config import policy_from_dict
-from pumice_builtin_plugins.drf.hierarchy import FairTree
+from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 
 
 def three_jobs(world):
@@ -172,7 +172,7 @@ class TestTree:
         rng.shuffle(pending)
         for task in pending:
             statement.pipeline(task, 0)
-            fresh = FairTree(session.queues, drf._shares, session.cluster.total.tolist())
+            fresh = HierarchicalShares(session.queues, drf._shares, session.cluster.total.tolist())
             for left in session.queues.values():
                 for right in session.queues.values():
                     assert drf._tree.compare(left, right) == fresh.compare(left, right)

@@ -30,7 +30,7 @@ def test_two_labels_that_are_no_numbers_leave_it_to_the_age():
     assert order("b", "a") == [0, 1]
 
 
-def test_the_label_may_be_told_from_outside():
+def test_the_label_may_be_given_by_a_scenario():
     world = FairWorld()
     world.node()
     world.queue("q")
