@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic import Field
 
-from pumice import Job, Plugin, Queue, hookimpl
+from pumice import Job, Plan, Plugin, Queue, hookimpl
 from pumice.config.duration import seconds
 from pumice.gang import is_elastic, used_count
+from pumice.solver import VictimJob
 
 
 class MinRuntime(Plugin):
@@ -62,22 +62,23 @@ class MinRuntime(Plugin):
     # -- scenario validators, for elastic jobs
 
     @hookimpl
-    def preempt_scenario_validator(self, plan: Any) -> bool:
+    def preempt_scenario_validator(self, plan: Plan) -> bool:
         return all(
-            _keeps_minimum(victim)
+            self._may_shrink(victim, self._preempt_runtime(victim.job))
             for victim in plan.victims.values()
             if is_elastic(victim.job)
-            and self._is_protected(victim.job, self._preempt_runtime(victim.job))
         )
 
     @hookimpl
-    def reclaim_scenario_validator(self, plan: Any) -> bool:
+    def reclaim_scenario_validator(self, plan: Plan) -> bool:
         return all(
-            _keeps_minimum(victim)
+            self._may_shrink(victim, self._reclaim_runtime(plan.preemptor, victim.job))
             for victim in plan.victims.values()
             if is_elastic(victim.job)
-            and self._is_protected(victim.job, self._reclaim_runtime(plan.preemptor, victim.job))
         )
+
+    def _may_shrink(self, victim: VictimJob, runtime: float) -> bool:
+        return not self._is_protected(victim.job, runtime) or _keeps_minimum(victim)
 
     def _is_protected(self, victim: Job, runtime: float) -> bool:
         return victim.last_start is not None and self.session.now < victim.last_start + runtime
@@ -134,9 +135,9 @@ def _first_set(runtimes: Iterable[float | None], default: float) -> float:
     return next((runtime for runtime in runtimes if runtime is not None), default)
 
 
-def _keeps_minimum(victim: Any) -> bool:
+def _keeps_minimum(victim: VictimJob) -> bool:
     """Whether every pod set of a victim keeps minAvailable without the tasks in the plan."""
-    lost = Counter(task.sub_job.uid for task in victim.tasks)
+    lost = Counter(task.sub_job.uid for task in victim.tasks if task.sub_job is not None)
     return all(
         used_count(pod_set) - lost[uid] >= pod_set.min_available
         for uid, pod_set in victim.job.sub_jobs.items()

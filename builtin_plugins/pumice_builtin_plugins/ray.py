@@ -1,4 +1,7 @@
-"""The head of a Ray cluster is placed first and evicted last."""
+"""The head of a Ray cluster is placed first and evicted last.
+
+kubeflow has the same rule for another label; a shared base would be longer than the rule.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
 
@@ -11,6 +10,7 @@ from pumice import (
     Duration,
     Job,
     NodeView,
+    Plan,
     Plugin,
     Queue,
     Refusal,
@@ -191,7 +191,7 @@ class FairShare(Plugin):
         self._allocated_before = copy_allocations(self._queues)
 
     @hookimpl
-    def reclaim_scenario_validator(self, plan: Any) -> bool:
+    def reclaim_scenario_validator(self, plan: Plan) -> bool:
         job: Job = plan.preemptor
         # Tasks placed by the simulation are pipelined; a partial job's own sums are outdated.
         waiting = job.having(TaskStatus.PENDING, TaskStatus.PIPELINED)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pumice import ALLOCATED_STATUSES, Job, Task, TaskStatus
+from pumice import ALLOCATED_STATUSES, Job, Plan, Task, TaskStatus
 from pumice_builtin_plugins.fairshare.quantities import (
     Quantities,
     TaskQuantities,
@@ -107,7 +107,7 @@ def eviction_units(
     return [*units, eviction_unit(core, quantities)] if core else units
 
 
-def units_by_queue(plan: Any, quantities: TaskQuantities) -> dict[str, list[EvictionUnit]]:
+def units_by_queue(plan: Plan, quantities: TaskQuantities) -> dict[str, list[EvictionUnit]]:
     """The eviction units of a plan by leaf queue."""
     by_queue: dict[str, list[EvictionUnit]] = {}
     for victim in plan.victims.values():
