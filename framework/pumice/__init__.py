@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pumice.deprecated import finder as _old_names
+
 if TYPE_CHECKING:
     from pumice import combine
     from pumice.action import Action
@@ -263,3 +265,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(home), name)
     return value
+
+
+_old_names.install()
