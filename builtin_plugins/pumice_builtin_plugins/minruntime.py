@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pumice import Job, Plugin, Queue, hookimpl
-from pumice.config.duration import seconds
+from pumice import Job, Plugin, Queue, hookimpl, parse_duration
 from pumice.gang import is_elastic, used_count
 
 
@@ -139,6 +138,6 @@ def _keeps_minimum(victim: Any) -> bool:
 
 def _runtime(text: str) -> float:
     try:
-        return max(float(seconds(text)), 0.0)
+        return max(float(parse_duration(text)), 0.0)
     except ValueError:
         return 0.0

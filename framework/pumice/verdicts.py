@@ -53,6 +53,11 @@ class FitError:
     def reasons(self) -> tuple[str, ...]:
         return tuple(status.reason for status in self.statuses)
 
+    @property
+    def reason_id(self) -> int:
+        """The number that stands for this error in the vectors of :class:`NodeVerdicts`."""
+        return REASONS.id(self)
+
     def __str__(self) -> str:
         return ", ".join(self.reasons)
 

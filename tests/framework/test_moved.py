@@ -1,4 +1,4 @@
-"""What could be imported in 0.1 can be imported until 0.3, with a warning that names the new place."""
+"""What could be imported in 0.1 can be imported until 0.3, with a warning that names its place."""
 
 import ast
 import inspect
@@ -36,7 +36,7 @@ def old_module(name: str):
 def has_attribute(cls: type, name: str) -> bool:
     """Whether instances have an attribute: of the class, annotated, or assigned by a method."""
     for base in cls.__mro__[:-1]:
-        if name in base.__dict__ or name in base.__dict__.get("__annotations__", {}):
+        if name in base.__dict__ or name in inspect.get_annotations(base):
             return True
         tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
         if any(
@@ -103,7 +103,7 @@ def test_a_second_importer_is_warned_too():
 
 def test_the_stars_of_a_moved_module_are_those_of_the_new_one():
     taken: dict = {}
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="drops the old name"):
         exec("from pumice.labels import *", taken)
     assert taken["matches_selector"] is import_module("pumice.kube").matches_selector
 
@@ -128,11 +128,13 @@ def test_a_renamed_attribute_gives_and_sets_the_new_one(moves, module, cls, old,
     owner = getattr(import_module(module), cls)
     assert has_attribute(owner, new)
     stand_in = type("StandIn", (), {old: owner.__dict__[old], new: 1})()
-    with pytest.warns(DeprecationWarning, match=f"'{cls}.{old}' is '{cls}.{new}' since") as caught:
+    text = f"'{cls}.{old}' is '{cls}.{new}' since"
+    with pytest.warns(DeprecationWarning, match=text) as got:
         assert getattr(stand_in, old) == 1
+    with pytest.warns(DeprecationWarning, match=text) as was_set:
         setattr(stand_in, old, 2)
     assert getattr(stand_in, new) == 2
-    assert [w.filename for w in caught] == [__file__, __file__]
+    assert [w.filename for w in (*got, *was_set)] == [__file__, __file__]
 
 
 @pytest.mark.parametrize("moves, module, cls, old, new", KEYWORDS)
@@ -146,7 +148,7 @@ def test_a_renamed_keyword_exists_under_the_new_name(moves, module, cls, old, ne
     ]
     with (
         pytest.warns(DeprecationWarning, match=f"argument '{old}' of {cls} is '{new}'"),
-        pytest.raises(TypeError, match="missing|positional"),
+        pytest.raises(TypeError, match=r"missing|positional"),
     ):
         made(*[None] * (len(needed) + len(names) + 1), **{old: True})
 

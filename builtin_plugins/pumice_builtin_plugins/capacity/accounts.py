@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import MIN, Task
+from pumice import MIN_RESOURCE, Task
 from pumice_builtin_plugins.capacity.device_quota import DeviceBooks, device_limits
 from pumice_builtin_plugins.quota.queue_books import Asked, QueueShare, fits
 
@@ -62,7 +62,7 @@ class Account:
         self.entitled = {
             columns.position[name]: amount
             for name, amount in books.deserved.items()
-            if name in books.deserved.scalars or amount >= MIN
+            if name in books.deserved.scalars or amount >= MIN_RESOURCE
         }
 
     def has_room(self, task: Task, asked: Asked, held: list[int] | None = None) -> bool:
@@ -81,7 +81,7 @@ class Account:
         held, columns = self.books.allocated, self.books.columns
         deserved = self.books.deserved
         return any(
-            not held[position] + amount - deserved.get(columns.names[position]) >= MIN
+            not held[position] + amount - deserved.get(columns.names[position]) >= MIN_RESOURCE
             for position, amount in asked
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice import MIN
+from pumice import MIN_RESOURCE
 
 _MOST_ROUNDS = 1000
 
@@ -42,10 +42,10 @@ def water_fill(
         after = np.maximum(taken, floors[unmet])
         deserved[unmet] = after
         gained = (after - before).sum(axis=0)
-        met = (requests[unmet] - after < MIN).all(axis=1) | (after == before).all(axis=1)
+        met = (requests[unmet] - after < MIN_RESOURCE).all(axis=1) | (after == before).all(axis=1)
         unmet[np.flatnonzero(unmet)[met]] = False
         left = np.maximum(remaining - gained, 0.0)
-        if (left[counted] < MIN).all() or (left == remaining).all():
+        if (left[counted] < MIN_RESOURCE).all() or (left == remaining).all():
             break
         remaining = left
     return deserved

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pumice import MIN, Job, Missing, Queue, Resource, Session, Task, TaskStatus
-from pumice import share as part_of
+from pumice import MIN_RESOURCE, Job, Missing, Queue, Resource, Session, Task, TaskStatus
 from pumice.kube import PODS
 from pumice_builtin_plugins.quota.min_resources import elastic_of, inqueue_of
 
@@ -125,7 +124,9 @@ class QueueShare:
     def deserved(self, deserved: Resource) -> None:
         position = self.columns.position
         self._deserved, self._share = deserved, None
-        self._counted = [(position[n], amount) for n, amount in deserved.items() if amount >= MIN]
+        self._counted = [
+            (position[n], amount) for n, amount in deserved.items() if amount >= MIN_RESOURCE
+        ]
 
     @property
     def held(self) -> Resource:
@@ -180,7 +181,7 @@ def fits(held: Sequence[float], asked: Asked, ceiling: Sequence[float]) -> bool:
 
 def exceeds(held: Sequence[float], bound: Sequence[float]) -> bool:
     """Whether some resource, pods included, is held beyond the bound."""
-    return any(mine - most >= MIN for mine, most in zip(held, bound, strict=True))
+    return any(mine - most >= MIN_RESOURCE for mine, most in zip(held, bound, strict=True))
 
 
 def gather(session: Session, columns: Columns, queues: Iterable[Queue]) -> dict[str, QueueShare]:
@@ -245,3 +246,10 @@ def real_capability(unreserved: Resource, share: QueueShare) -> Resource:
     if share.capability is not None:
         capability.min_dimension(share.capability, Missing.INFINITY)
     return capability
+
+
+def part_of(amount: float, whole: float) -> float:
+    """``amount / whole``; nothing of nothing is 0, something of nothing 1."""
+    if amount == whole:
+        return 1.0 if whole else 0.0
+    return amount / whole if whole else 1.0

@@ -67,6 +67,7 @@ _V0_2 = Moves(
         "pumice.testing.photo": "pumice.testing.session_state",
     },
     names={
+        ("pumice.config.duration", "seconds"): ("pumice.config.duration", "parse_duration"),
         ("pumice.config.importers.kai", "KNOWN_PLUGINS"): (
             "pumice.config.importers.kai.policy",
             "KNOWN_PLUGINS",
@@ -97,6 +98,7 @@ _V0_2 = Moves(
             "pumice.model.incremental.refresh",
             "CachedCluster",
         ),
+        ("pumice.model.resources", "MIN"): ("pumice.model.resources", "MIN_RESOURCE"),
         ("pumice.session.answers", "ClassAnswers"): (
             "pumice.session.nodes.class_cache",
             "ClassCache",
@@ -111,6 +113,7 @@ _V0_2 = Moves(
             "pumice.session.nodes.queries",
             "NodeQueries",
         ),
+        ("pumice.session.shard", "OUTSIDE"): ("pumice.session.shard", "NOT_IN_SHARD"),
         ("pumice.session.voices", "Filter"): ("pumice.session.nodes.voters", "FilterVoter"),
         ("pumice.session.voices", "Scorer"): ("pumice.session.nodes.voters", "ScoreVoter"),
         ("pumice.session.voices", "gather_filters"): (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from pumice.config import SchedulerSettings
     from pumice.model.cluster import Cluster
 
-OUTSIDE = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
+NOT_IN_SHARD = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
 
 
 class Shard:
     """Mode ``none`` (all nodes), ``hard`` (only its own) or ``soft`` (its own first)."""
 
     __slots__ = ("inside", "mode")
+
+    fit_error: ClassVar[FitError] = NOT_IN_SHARD
+    """Why a node outside of the shard takes no task."""
 
     def __init__(self, mode: str, inside: np.ndarray) -> None:
         self.mode = mode
