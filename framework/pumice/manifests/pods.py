@@ -19,7 +19,9 @@ from pumice.manifests.wire import Metadata, Object, Owner, decode, epoch
 from pumice.model.facts import Pod
 
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+"""The annotation that names a Volcano pod's group."""
 KAI_GROUP = "pod-group-name"
+"""The annotation that names a KAI pod's group."""
 
 _POD = msgspec.json.Decoder(PodWire)
 _SELECTOR = checked(dict[str, str], "spec.nodeSelector")

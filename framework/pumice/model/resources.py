@@ -40,8 +40,11 @@ class Resource:
         self, cpu: float = 0, memory: float = 0, scalars: Mapping[str, float] | None = None
     ) -> None:
         self.cpu = cpu
+        """Milli-CPUs."""
         self.memory = memory
+        """Bytes."""
         self.scalars: dict[str, float] = dict(scalars) if scalars else {}
+        """All other resources by name: milli-units, ``pods`` in whole units."""
 
     @classmethod
     def from_list(cls, mapping: Mapping[str, Any]) -> Resource:
@@ -57,6 +60,7 @@ class Resource:
         return result
 
     def clone(self) -> Resource:
+        """A copy."""
         return Resource(self.cpu, self.memory, self.scalars)
 
     def get(self, name: str) -> float:
@@ -66,6 +70,7 @@ class Resource:
         return self.memory if name == "memory" else self.scalars.get(name, 0)
 
     def set(self, name: str, value: float) -> None:
+        """Set the amount of one resource."""
         if name == "cpu":
             self.cpu = value
         elif name == "memory":
@@ -74,6 +79,7 @@ class Resource:
             self.scalars[name] = value
 
     def items(self) -> Iterator[tuple[str, float]]:
+        """Name and amount of every resource, cpu and memory first."""
         yield "cpu", self.cpu
         yield "memory", self.memory
         yield from self.scalars.items()
@@ -108,9 +114,11 @@ class Resource:
         return self
 
     def plus(self, other: Resource) -> Resource:
+        """The sum, as a new resource."""
         return self.clone().add(other)
 
     def minus(self, other: Resource) -> Resource:
+        """The difference, as a new resource."""
         return self.clone().sub(other)
 
     def scaled(self, k: float) -> Resource:

@@ -25,6 +25,7 @@ class Shard:
 
     def __init__(self, mode: str, inside: np.ndarray) -> None:
         self.mode = mode
+        """``none``, ``hard`` or ``soft``."""
         self.inside = inside
         """Mask over all nodes."""
 
