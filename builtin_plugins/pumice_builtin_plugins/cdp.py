@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 from loguru import logger
 
-from pumice import Plugin, Task, hookimpl
-from pumice.config.duration import seconds
+from pumice import Plugin, Task, hookimpl, parse_duration
 
 COOLDOWN = "volcano.sh/cooldown-time"
 
@@ -37,7 +36,7 @@ class Cdp(Plugin):
 
 def _cooldown(task: Task, text: str) -> float:
     try:
-        return float(seconds(text))
+        return float(parse_duration(text))
     except ValueError:
         logger.warning(
             "pod {}: {} is {!r}, which is no duration (examples: 30s, 10m, 1h30m); ignored",

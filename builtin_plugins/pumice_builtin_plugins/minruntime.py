@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from pumice import Job, Plan, Plugin, Queue, hookimpl
-from pumice.config.duration import seconds
+from pumice import Job, Plan, Plugin, Queue, hookimpl, parse_duration
 from pumice.gang import is_elastic, used_count
 from pumice.solver import VictimJob
 
@@ -146,6 +145,6 @@ def _keeps_minimum(victim: VictimJob) -> bool:
 
 def _parse(text: str) -> float:
     try:
-        return max(float(seconds(text)), 0.0)
+        return max(float(parse_duration(text)), 0.0)
     except ValueError:
         return 0.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from loguru import logger
 
-from pumice import IS_ALLOCATED, Job, Queue, Session, Task
+from pumice import ALLOCATED_STATUSES, Job, Queue, Session, Task
 from pumice.kube import amount
 
 _CLASS = "deviceclass/"
@@ -157,7 +157,9 @@ def device_capability(queue: Queue) -> dict[str, int]:
 
 
 def _minimum(job: Job) -> Iterable[Task]:
-    placed_first = sorted(job.tasks.values(), key=lambda task: not IS_ALLOCATED[task.status])
+    placed_first = sorted(
+        job.tasks.values(), key=lambda task: task.status not in ALLOCATED_STATUSES
+    )
     if not job.role_min:
         return placed_first[: job.min_available]
     left = dict(job.role_min)

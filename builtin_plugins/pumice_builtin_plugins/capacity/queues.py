@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import MIN, Task
+from pumice import MIN_RESOURCE, Task
 from pumice_builtin_plugins.capacity.devices import DeviceAccount, device_capability
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
 from pumice_builtin_plugins.quota.resource_columns import Request, fits
@@ -64,7 +64,7 @@ class CapacityQueue:
         self.deserved_amounts = {
             columns.position[name]: amount
             for name, amount in account.deserved.items()
-            if name in account.deserved.scalars or amount >= MIN
+            if name in account.deserved.scalars or amount >= MIN_RESOURCE
         }
 
     def fits(self, task: Task, request: Request, allocated: list[int] | None = None) -> bool:
@@ -86,7 +86,7 @@ class CapacityQueue:
         allocated, columns = self.account.allocated, self.account.columns
         deserved = self.account.deserved
         return any(
-            not allocated[position] + amount - deserved.get(columns.names[position]) >= MIN
+            not allocated[position] + amount - deserved.get(columns.names[position]) >= MIN_RESOURCE
             for position, amount in request
         )
 

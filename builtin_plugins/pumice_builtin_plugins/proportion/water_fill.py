@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice import MIN
+from pumice import MIN_RESOURCE
 
 _MAX_ROUNDS = 1000
 
@@ -46,10 +46,12 @@ def water_fill(
         after = np.maximum(taken, guarantees[unsatisfied])
         deserved[unsatisfied] = after
         gained = (after - before).sum(axis=0)
-        met = (requests[unsatisfied] - after < MIN).all(axis=1) | (after == before).all(axis=1)
+        met = (requests[unsatisfied] - after < MIN_RESOURCE).all(axis=1) | (after == before).all(
+            axis=1
+        )
         unsatisfied[np.flatnonzero(unsatisfied)[met]] = False
         left = np.maximum(remaining - gained, 0.0)
-        if (left[counted] < MIN).all() or (left == remaining).all():
+        if (left[counted] < MIN_RESOURCE).all() or (left == remaining).all():
             break
         remaining = left
     return deserved

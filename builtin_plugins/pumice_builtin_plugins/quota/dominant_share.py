@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pumice import MIN
+from pumice import MIN_RESOURCE
 
 Totals = tuple[tuple[int, float], ...]
 """(position, amount) of the resources that count in a share."""
@@ -12,7 +12,7 @@ Totals = tuple[tuple[int, float], ...]
 
 def totals_of(amounts: Iterable[tuple[int, float]]) -> Totals:
     """The resources of which there is something, out of (position, amount) pairs."""
-    return tuple((position, amount) for position, amount in amounts if amount >= MIN)
+    return tuple((position, amount) for position, amount in amounts if amount >= MIN_RESOURCE)
 
 
 def dominant_share(allocated: Sequence[float], totals: Totals) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pumice import MIN, Resource, Session, Task
+from pumice import MIN_RESOURCE, Resource, Session, Task
 from pumice.kube import PODS
 
 Request = tuple[tuple[int, int], ...]
@@ -89,4 +89,4 @@ def fits(allocated: Sequence[float], request: Request, bound: Sequence[float]) -
 
 def exceeds(allocated: Sequence[float], bound: Sequence[float]) -> bool:
     """Whether some resource, pods included, is above the bound."""
-    return any(amount - most >= MIN for amount, most in zip(allocated, bound, strict=True))
+    return any(amount - most >= MIN_RESOURCE for amount, most in zip(allocated, bound, strict=True))

@@ -29,19 +29,27 @@ class Cluster:
     """Everything a session decides about: one cycle's own view of the facts."""
 
     inventory: Inventory
+    """The facts that it was made from; in a test, where they are collected."""
     now: float
+    """Epoch seconds of the cycle."""
     dimensions: Dimensions
+    """The resources of the cluster, in the order of the vectors."""
     nodes: NodeTable
+    """The node table."""
     tasks: dict[str, Task]
     """Every task by uid, those of no job included."""
     jobs: dict[str, Job]
+    """The jobs by uid."""
     queues: dict[str, Queue]
+    """The queues by name."""
     hyper_nodes: HyperNodeTree
+    """The tree of hypernodes."""
     total: np.ndarray
     """What all nodes have, by dimension."""
     snapshot_cache: SnapshotCache
     """What plugins make of the cluster as the cycle found it."""
     extra: dict[str, Any] = field(default_factory=dict)
+    """Facts of a scenario that no manifest has."""
     job_journal: list[Job] = field(default_factory=list)
     """Jobs in the order in which their tasks changed status."""
 
