@@ -47,8 +47,8 @@ class Amounts:
             for name, position in session.nodes.dimensions.position.items()
             if name in (GPU, "amd.com/gpu") or mig_gpus(name)
         ]
-        extra = session.cluster.inventory.extra
-        self._min_gpu_memory = int(extra.get("min_node_gpu_memory", _MIN_GPU_MEMORY))
+        smallest = session.cluster.inventory.min_node_gpu_memory
+        self._min_gpu_memory = _MIN_GPU_MEMORY if smallest is None else smallest
         self._known: dict[str | int, Amount] = {}
 
     def quota(self, task: Task) -> Amount:
@@ -108,8 +108,7 @@ class Amounts:
 
     def cluster_total(self, session: Session) -> Amount:
         """What healthy nodes have, less what the pods of other schedulers take there."""
-        extra = session.cluster.inventory.extra
-        params: Mapping[str, Any] = extra.get("scheduler_params") or {}
+        params = session.cluster.inventory.scheduler_params
         own = own_schedulers(params, session.policy.scheduler.scheduler_names)
         workers_only = bool(params.get("restrictSchedulingNodes"))
         parts = session.cluster.snapshot_cache.of_nodes(

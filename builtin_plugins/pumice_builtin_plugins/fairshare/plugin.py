@@ -113,7 +113,7 @@ class FairShare(Plugin):
         self._total = self._amounts.cluster_total(session)
         self._history = self._find_history()
         usage = find_usage(
-            session.cluster.inventory.extra, session.memory, self._history, session.now
+            session.cluster.inventory.queue_usage, session.memory, self._history, session.now
         )
         self._queues = grow_tree(session.queues.values(), usage, NONE)
         count_jobs(self._queues, session, self._amounts)

@@ -105,8 +105,7 @@ class FairQueue:
         self.usage = usage
         """Part of the cluster that the queue has used lately."""
         self.priority = queue.priority
-        index = queue.extra.get("index")
-        self.created = (queue.created if index is None else float(index), queue.name)
+        self.created = (queue.created, queue.name)
         """What makes one of two equal queues the older one."""
         self.parent: FairQueue | None = None
         self.children: list[FairQueue] = []

@@ -3,8 +3,8 @@
 A source is anything with a method ``usage(now)`` that gives, for each queue, the part of the
 cluster's capacity that it used, by resource: ``{"team-a": {"nvidia.com/gpu": 0.25}}``. Whoever
 runs the scheduler puts it into ``scheduler.memory["fairshare.usage"]``; a scenario writes such
-a table under ``extra.queue_usage``. Where nobody tells, and a window is set,
-:class:`UsageHistory` does.
+a table under ``extra.queue_usage`` (``Inventory.queue_usage``). Where there is neither and a window
+is set, :class:`UsageHistory` is the source.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from pumice_builtin_plugins.fairshare.queues import FairQueue, Shares, exact
 
 SOURCE = "fairshare.usage"
 """Where the scheduler's memory has the source."""
-TABLE = "queue_usage"
-"""Where an inventory's extra facts have a table."""
 NONE: Shares = (Fraction(0), Fraction(0), Fraction(0))
 
 UsageTable = Mapping[str, Mapping[str, float]]
@@ -127,10 +125,12 @@ class UsageHistory:
 
 
 def find_usage(
-    extra: Mapping[str, Any], memory: Mapping[str, Any], history: UsageHistory | None, now: float
+    table: UsageTable | None,
+    memory: Mapping[str, Any],
+    history: UsageHistory | None,
+    now: float,
 ) -> dict[str, Shares]:
-    """What is known of usage: a table in the facts, a source, or the own history."""
-    table = extra.get(TABLE)
+    """What is known of usage: the table of the cluster, a source, or the own history."""
     if table is None:
         source: UsageSource | None = memory.get(SOURCE, history)
         table = {} if source is None else source.usage(now)

@@ -110,7 +110,7 @@ class Predicates(Plugin):
                 self._settled.add(task.uid)
         self._volumes = Volumes(Storage(cluster.inventory, self._columns), self._pod_counts)
         self._devices = Devices(DeviceBook(cluster.inventory, self._columns))
-        gate = (cluster.extra.get("feature_gates") or {}).get("DynamicResourceAllocation", True)
+        gate = cluster.inventory.feature_gates.get("DynamicResourceAllocation", True)
         self._use_devices = options.devices and str(gate).lower() != "false"
         self._demands: dict[Hashable, _Demand] = {}
         self._by_class: dict[int, _Demand] = {}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pumice import Session
 
 
 def gate(session: Session, name: str, *, default: bool) -> bool:
-    """Whether a feature is on, as the cluster's ``feature_gates`` tell."""
-    gates = session.cluster.extra.get("feature_gates")
-    if not isinstance(gates, Mapping) or name not in gates:
-        return default
-    value = gates[name]
+    """Whether a feature is on in the cluster."""
+    value = session.cluster.inventory.feature_gates.get(name, default)
     return value.strip().lower() == "true" if isinstance(value, str) else bool(value)

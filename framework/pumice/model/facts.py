@@ -72,8 +72,10 @@ class Pod:
     containers: Sequence[Container] = ()
     init_containers: Sequence[Container] = ()
     qos: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts from outside the manifests (scenario files' ``extra.tasks``)."""
+    status_override: str = ""
+    """Label of the task status that the pod has whatever its phase; empty: as its phase says."""
+    gpu_groups: tuple[str, ...] = ()
+    """The groups of pods with which it shares GPUs; empty: as its labels say."""
 
     @property
     def key(self) -> str:
@@ -97,7 +99,6 @@ class Node:
     """Condition type → status (``True``, ``False``, ``Unknown``). Empty: the node is ready."""
     images: Sequence[Raw] = ()
     created: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -144,6 +145,11 @@ class PodGroup:
     min_member: int = 0
     min_task_member: Mapping[str, int] = field(default_factory=dict)
     min_resources: Resource | None = None
+    quota_min_resources: Mapping[str, float] = field(default_factory=dict)
+    """``minResources`` by the names of the manifest, those that only a resource quota knows
+    (``requests.cpu``) included."""
+    priority: int | None = None
+    """The value that wins over the priority class (KAI only)."""
     priority_class: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -161,7 +167,8 @@ class PodGroup:
     stale_since: float | None = None
     """Epoch seconds since when the gang has been below its minimum (KAI annotation)."""
     mark_unschedulable: bool = True
-    extra: dict[str, Any] = field(default_factory=dict)
+    nominated_hyper_node: str = ""
+    """The hypernode that an earlier cycle chose for the job (Volcano only)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -194,7 +201,6 @@ class Queue:
     """Volcano's ``deviceclass/…`` keys of capability, deserved and guarantee, as read."""
     created: float = 0.0
     children: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -269,5 +275,15 @@ class Inventory:
     """Kinds kept as read (PersistentVolumeClaim, StorageClass, ResourceClaim, Topology,
     Numatopology, ConfigMap, BindRequest, …): kind → ``namespace/name`` or name → object."""
     problems: list[Problem] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts outside the manifests, as scenario files give them under ``extra``."""
+    ignored_kinds: Mapping[str, int] = field(default_factory=dict)
+    """``group/Kind`` of objects that scheduling does not read → how many there were."""
+    feature_gates: Mapping[str, Any] = field(default_factory=dict)
+    """Kubernetes feature gates that are switched on or off; others have their default."""
+    node_usage: Mapping[str, Any] = field(default_factory=dict)
+    """Measured load: node → ``cpu`` and ``memory`` → period → percent, and ``measured``."""
+    queue_usage: Mapping[str, Mapping[str, float]] | None = None
+    """Queue → resource → part of the cluster used lately; None: not measured."""
+    min_node_gpu_memory: int | None = None
+    """MiB of the smallest GPU of the cluster; None: not known."""
+    scheduler_params: Mapping[str, Any] = field(default_factory=dict)
+    """KAI's scheduler parameters, under its names."""
