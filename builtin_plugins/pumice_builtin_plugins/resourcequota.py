@@ -47,5 +47,4 @@ class ResourceQuotas(Plugin):
 
 def _minimum(job: Job) -> Mapping[str, float]:
     """The job's minResources under the names that the pod group uses."""
-    minimum: Mapping[str, float] = job.group.extra.get("min_resources", {})
-    return minimum
+    return job.group.quota_min_resources

@@ -26,8 +26,7 @@ class TaskOrder(Plugin):
 
     @hookimpl
     def task_order_key(self, task: Task) -> tuple[int, int]:
-        given = task.pod.extra.get("task_order_priority")
-        label = task.labels.get(LABEL) if given is None else str(given)
+        label = task.labels.get(LABEL)
         if label is None:
             return _UNLABELLED, 0
         if not _INTEGER.fullmatch(label):

@@ -174,7 +174,7 @@ class TestTotal:
         world.node("n", gpu=8)
         world.node("w", gpu=4)
         world.inventory.nodes["w"].labels = {"node-role.kubernetes.io/gpu-worker": ""}
-        world.inventory.extra["scheduler_params"] = {"restrictSchedulingNodes": True}
+        world.inventory.scheduler_params = {"restrictSchedulingNodes": True}
         assert self.total(world) == 4
 
 
@@ -307,10 +307,6 @@ class TestQueueOrder:
 
     def test_the_older_queue_goes_first_when_nothing_else_tells(self, world):
         self.two(world, {"created": 2.0}, {"created": 1.0})
-        assert world.first("a", "b") == "b"
-
-    def test_the_order_of_creation_may_be_given(self, world):
-        self.two(world, {"extra": {"index": 2}}, {"extra": {"index": 1}, "created": 9.0})
         assert world.first("a", "b") == "b"
 
     def test_names_decide_between_queues_of_the_same_age(self, world):

@@ -37,7 +37,7 @@ class TestSources:
 
     @pytest.mark.parametrize("k,expected", [(0, [8, 8]), (1, [5, 11]), (2, [3, 13])])
     def test_a_table_in_the_facts_shifts_shares_by_k(self, world, k, expected):
-        world.inventory.extra["queue_usage"] = USED
+        world.inventory.queue_usage = USED
         world.open("fairshare", kValue=k)
         assert world.shares("a", "b") == expected
 
@@ -55,7 +55,7 @@ class TestSources:
         assert asked == [world.now]
 
     def test_a_table_that_makes_no_sense_names_queue_and_resource(self, world):
-        world.inventory.extra["queue_usage"] = {"a": {GPU: -1}}
+        world.inventory.queue_usage = {"a": {GPU: -1}}
         with pytest.raises(PluginError, match=f"queue a: {GPU} is -1"):
             world.open("fairshare")
 

@@ -75,5 +75,5 @@ def test_other_namespaces_and_disruptions_that_are_counted_already(web):
 
 @pytest.mark.parametrize("value", [False, "false"])
 def test_switched_off_it_abstains(web, value):
-    web.inventory.extra["feature_gates"] = {"PodDisruptionBudgetsSupport": value}
+    web.inventory.feature_gates = {"PodDisruptionBudgetsSupport": value}
     assert allowed(web, *ALL) is None

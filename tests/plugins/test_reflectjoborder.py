@@ -31,7 +31,7 @@ def names(entries):
 
 def test_jobs_come_in_the_order_of_the_queue_tree(world):
     for name, queue, priority in (("a1", "a", 10), ("a2", "a", 90), ("b1", "b", 50)):
-        world.job(name, queue, ask(), extra={"priority": priority})
+        world.job(name, queue, ask(), priority=priority)
     answer = served(world)
     assert names(answer["global_order"]) == ["b1", "a2", "a1"]
     assert answer["queue_order"] == {

@@ -113,7 +113,7 @@ class FairShare(Plugin):
         self._total = self._quantities.cluster_total(session)
         self._history = self._usage_history()
         usage = read_usage(
-            session.cluster.inventory.extra, session.memory, self._history, session.now
+            session.cluster.inventory.queue_usage, session.memory, self._history, session.now
         )
         self._queues = build_tree(session.queues.values(), usage, NO_USAGE)
         count_jobs(self._queues, session, self._quantities)

@@ -38,8 +38,8 @@ class TaskQuantities:
             for name, position in session.nodes.dimensions.position.items()
             if name in (GPU, AMD_GPU) or mig_gpus(name)
         ]
-        extra = session.cluster.inventory.extra
-        self._min_gpu_memory = int(extra.get("min_node_gpu_memory", _MIN_GPU_MEMORY))
+        smallest = session.cluster.inventory.min_node_gpu_memory
+        self._min_gpu_memory = _MIN_GPU_MEMORY if smallest is None else smallest
         self._quotas: dict[str | int, Quantities] = {}
 
     def quota(self, task: Task) -> Quantities:
@@ -103,8 +103,7 @@ class TaskQuantities:
 
     def cluster_total(self, session: Session) -> Quantities:
         """Allocatable of the healthy nodes, less what pods of other schedulers use there."""
-        extra = session.cluster.inventory.extra
-        params: Mapping[str, Any] = extra.get("scheduler_params") or {}
+        params = session.cluster.inventory.scheduler_params
         own = own_schedulers(params, session.policy.scheduler.scheduler_names)
         workers_only = bool(params.get("restrictSchedulingNodes"))
         per_node = session.cluster.snapshot_cache.of_nodes(

@@ -113,8 +113,7 @@ class FairQueue:
         self.usage = usage
         """The part of the cluster that the queue has used recently."""
         self.priority = queue.priority
-        index = queue.extra.get("index")
-        self.created = (queue.created if index is None else float(index), queue.name)
+        self.created = (queue.created, queue.name)
         """Orders queues by age; KAI leaves equal ages undecided, the name decides here."""
         self.parent: FairQueue | None = None
         self.children: list[FairQueue] = []

@@ -2,7 +2,7 @@
 
 A source is any object with a method ``usage(now)`` that returns, per queue, the part of the
 cluster's capacity that it used, by resource: ``{"team-a": {"nvidia.com/gpu": 0.25}}``. Set it as
-``scheduler.memory["fairshare.usage"]``; a scenario has such a table under ``extra.queue_usage``.
+``scheduler.memory["fairshare.usage"]``; a scenario has such a table (``Inventory.queue_usage``).
 Without either, and with a window set, :class:`UsageHistory` is the source.
 """
 
@@ -18,8 +18,6 @@ from pumice_builtin_plugins.fairshare.queues import FairQueue, Fractions, exact
 
 SOURCE = "fairshare.usage"
 """The key of the source in the scheduler's memory."""
-TABLE = "queue_usage"
-"""The key of a table in an inventory's extra facts."""
 NO_USAGE: Fractions = (Fraction(0), Fraction(0), Fraction(0))
 
 UsageTable = Mapping[str, Mapping[str, float]]
@@ -126,10 +124,12 @@ class UsageHistory:
 
 
 def read_usage(
-    extra: Mapping[str, Any], memory: Mapping[str, Any], history: UsageHistory | None, now: float
+    table: UsageTable | None,
+    memory: Mapping[str, Any],
+    history: UsageHistory | None,
+    now: float,
 ) -> dict[str, Fractions]:
-    """The usage by queue: of a table in the facts, else of a source, else of the history."""
-    table = extra.get(TABLE)
+    """The usage by queue: of the cluster's own table, else of a source, else of the history."""
     if table is None:
         source: UsageSource | None = memory.get(SOURCE, history)
         table = {} if source is None else source.usage(now)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pumice import Cluster
 
 
 def is_enabled(cluster: Cluster, name: str, *, default: bool) -> bool:
     """Whether a feature is on; ``default`` where the cluster's facts do not say."""
-    gates = cluster.extra.get("feature_gates")
-    if not isinstance(gates, Mapping) or name not in gates:
-        return default
-    value = gates[name]
+    value = cluster.inventory.feature_gates.get(name, default)
     return value.strip().lower() == "true" if isinstance(value, str) else bool(value)

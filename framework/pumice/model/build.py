@@ -25,7 +25,7 @@ from pumice.model.task import COMPLETED_STATUSES, Task, TaskStatus
 from pumice.model.topology import HyperNodeTree
 
 _KAI_DEFAULT_PRIORITY = 50
-_BY_LABEL = {status.label: status for status in TaskStatus} | {"Gated": TaskStatus.PENDING}
+_BY_LABEL = {status.label: status for status in TaskStatus}
 _AWAY = COMPLETED_STATUSES | {TaskStatus.PENDING}
 
 
@@ -76,7 +76,6 @@ class ModelBuilder:
         self._dimensions = dimensions
         self._vectors = vectors
         self._scheduler_names = scheduler_names
-        self._nominated = inventory.extra.get("nominated_hypernodes", {})
 
     def makes_job(self, group: PodGroup) -> bool:
         """Whether a pod group becomes a job: it needs a queue that exists."""
@@ -88,7 +87,7 @@ class ModelBuilder:
         job = Job(group, priority=priority, dimensions=len(self._dimensions))
         job.journal = self.job_journal
         if job.family == "kai":
-            describe_kai_job(job, self.now)
+            describe_kai_job(job)
         else:
             _describe_job(job)
         return job
@@ -130,8 +129,8 @@ class ModelBuilder:
         """Finish a job whose tasks have joined."""
         if has_topology(job):
             settle_topology(job, self.tree)
-        if job.uid in self._nominated:
-            default_sub_job(job).nominated_hyper_node = self._nominated[job.uid]
+        if job.group.nominated_hyper_node:
+            default_sub_job(job).nominated_hyper_node = job.group.nominated_hyper_node
 
     def is_held(self, task: Task) -> bool:
         """Whether the task counts on the node that it names."""
@@ -140,10 +139,9 @@ class ModelBuilder:
 
 
 def task_status(pod: Pod) -> TaskStatus:
-    """The status a pod starts the cycle with; ``extra["state"]`` is told and wins."""
-    told = pod.extra.get("state")
-    if told:
-        return _BY_LABEL.get(told, TaskStatus.UNKNOWN)
+    """The status a pod starts the cycle with."""
+    if pod.status_override:
+        return _BY_LABEL.get(pod.status_override, TaskStatus.UNKNOWN)
     match pod.phase:
         case "Running":
             return TaskStatus.RELEASING if pod.deleted is not None else TaskStatus.RUNNING

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -48,8 +47,6 @@ class Cluster:
     """What all nodes have, by dimension."""
     snapshot_cache: SnapshotCache
     """What plugins make of the cluster as the cycle found it."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts of a scenario that no manifest has."""
     job_journal: list[Job] = field(default_factory=list)
     """Jobs in the order in which their tasks changed status."""
 
@@ -110,7 +107,6 @@ def assemble(
         hyper_nodes=builder.tree,
         total=nodes.allocatable.sum(axis=0),
         snapshot_cache=snapshot_cache,
-        extra=dict(inventory.extra),
         job_journal=builder.job_journal,
     )
 
@@ -123,9 +119,4 @@ def scalars_of(inventory: Inventory) -> set[str]:
 
 
 def grow_tree(inventory: Inventory, nodes: NodeTable) -> HyperNodeTree:
-    given = inventory.extra.get("hypernodes")
-    if given:
-        return HyperNodeTree.from_tiers(
-            given.get("by_tier", {}), given.get("real_nodes", {}), nodes.facts
-        )
     return HyperNodeTree(inventory.hypernodes.values(), nodes.facts)

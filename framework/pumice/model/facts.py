@@ -104,8 +104,10 @@ class Pod:
     """Its init containers."""
     qos: str = ""
     """The QoS class of its status."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts from outside the manifests (scenario files' ``extra.tasks``)."""
+    status_override: str = ""
+    """Label of the task status that the pod has whatever its phase; empty: as its phase says."""
+    gpu_groups: tuple[str, ...] = ()
+    """The groups of pods with which it shares GPUs; empty: as its labels say."""
 
     @property
     def key(self) -> str:
@@ -139,8 +141,6 @@ class Node:
     """The images that it has, as read."""
     created: float = 0.0
     """Epoch seconds of its creation."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts of a scenario that no manifest has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -197,6 +197,11 @@ class PodGroup:
     """Role → how many pods of it must run."""
     min_resources: Resource | None = None
     """The resources that the group needs at least."""
+    quota_min_resources: Mapping[str, float] = field(default_factory=dict)
+    """``minResources`` by the names of the manifest, those that only a resource quota knows
+    (``requests.cpu``) included."""
+    priority: int | None = None
+    """The value that wins over the priority class (KAI only)."""
     priority_class: str = ""
     """The name of its priority class."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -227,8 +232,8 @@ class PodGroup:
     """Epoch seconds since when the gang has been below its minimum (KAI annotation)."""
     mark_unschedulable: bool = True
     """Whether it is marked unschedulable when it fails (KAI)."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts of a scenario that no manifest has."""
+    nominated_hyper_node: str = ""
+    """The hypernode that an earlier cycle chose for the job (Volcano only)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -280,8 +285,6 @@ class Queue:
     """Epoch seconds of its creation."""
     children: list[str] = field(default_factory=list)
     """The names of the queues below it."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts of a scenario that no manifest has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -387,5 +390,15 @@ class Inventory:
     Numatopology, ConfigMap, BindRequest, …): kind → ``namespace/name`` or name → object."""
     problems: list[Problem] = field(default_factory=list)
     """Objects that were left out, and why."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Facts outside the manifests, as scenario files give them under ``extra``."""
+    ignored_kinds: Mapping[str, int] = field(default_factory=dict)
+    """``group/Kind`` of objects that scheduling does not read → how many there were."""
+    feature_gates: Mapping[str, Any] = field(default_factory=dict)
+    """Kubernetes feature gates that are switched on or off; others have their default."""
+    node_usage: Mapping[str, Any] = field(default_factory=dict)
+    """Measured load: node → ``cpu`` and ``memory`` → period → percent, and ``measured``."""
+    queue_usage: Mapping[str, Mapping[str, float]] | None = None
+    """Queue → resource → part of the cluster used lately; None: not measured."""
+    min_node_gpu_memory: int | None = None
+    """MiB of the smallest GPU of the cluster; None: not known."""
+    scheduler_params: Mapping[str, Any] = field(default_factory=dict)
+    """KAI's scheduler parameters, under its names."""

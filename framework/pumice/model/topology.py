@@ -49,36 +49,6 @@ class HyperNodeTree:
             self._collect(name, direct, ())
         self._add_root(nodes)
 
-    @classmethod
-    def from_tiers(
-        cls,
-        by_tier: Mapping[int, Iterable[str]],
-        real_nodes: Mapping[str, Iterable[str]],
-        nodes: Sequence[Node],
-    ) -> HyperNodeTree:
-        """A tree given as tiers and the nodes of each hypernode, without the objects."""
-        tree = cls((), nodes)
-        tree.children.clear()
-        for tier, names in by_tier.items():
-            for name in names:
-                tree.tier[name] = int(tier)
-                tree.nodes[name] = sorted(real_nodes.get(name, ()))
-                tree.children[name] = []
-        named = sorted((n for n in tree.tier if n != ROOT), key=lambda n: (tree.tier[n], n))
-        for name in named:
-            inside = set(tree.nodes[name])
-            above = [
-                other
-                for other in named
-                if tree.tier[other] > tree.tier[name] and inside <= set(tree.nodes[other])
-            ]
-            if above:
-                parent = min(above, key=lambda n: (tree.tier[n], n))
-                tree.parent[name] = parent
-                tree.children[parent].append(name)
-        tree._add_root(nodes)
-        return tree
-
     def _add_root(self, nodes: Sequence[Node]) -> None:
         tops = [name for name in self.tier if name != ROOT and name not in self.parent]
         highest = max((tier for name, tier in self.tier.items() if name != ROOT), default=0)

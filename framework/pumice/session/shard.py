@@ -31,14 +31,11 @@ class Shard:
 
     @classmethod
     def of(cls, cluster: Cluster, settings: SchedulerSettings) -> Shard:
-        """The shard that the policy names; what a scenario tells wins."""
-        mode = str(cluster.extra.get("sharding_mode", settings.sharding_mode))
-        members = cluster.extra.get("nodes_in_shard")
-        if members is None:
-            shards = cluster.inventory.others.get("NodeShard", {})
-            status = shards.get(settings.shard, {}).get("status") or {}
-            members = status.get("nodesInUse") or ()
-        inside, names = set(members), cluster.nodes.names
+        """The shard that the policy names."""
+        mode = settings.sharding_mode
+        shards = cluster.inventory.others.get("NodeShard", {})
+        status = shards.get(settings.shard, {}).get("status") or {}
+        inside, names = set(status.get("nodesInUse") or ()), cluster.nodes.names
         if not inside:
             return cls(mode, np.zeros(len(names), bool))
         return cls(mode, np.array([name in inside for name in names], bool))

@@ -172,9 +172,6 @@ def told_gpu_count(node: Node) -> int | None:
 
 def gpu_memory(node: Node) -> tuple[int, bool]:
     """MiB of each GPU of a node, and whether the node tells it."""
-    given = node.extra.get("memory_of_every_gpu_on_node")
-    if given is not None:
-        return int(given), bool(node.extra.get("gpu_memory_synced", True))
     memory = as_int(node.labels.get("nvidia.com/gpu.memory"))
     if memory <= 0:
         return _UNSYNCED_MEMORY, False

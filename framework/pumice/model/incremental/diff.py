@@ -85,7 +85,6 @@ class KnownFacts:
         self._scheduler_names = tuple(scheduler_names)
         self.kai = is_kai(inventory) if kai is None else kai
         """Whether the cluster is described in the words of the KAI family."""
-        self._tree_told = bool(inventory.extra.get("hypernodes"))
 
     @staticmethod
     def are_regular(inventory: Inventory) -> bool:
@@ -130,11 +129,8 @@ class KnownFacts:
         difference.groups.update(self._moved_queues(inventory))
         if Changes.between(self._priorities, inventory.priority_classes):
             difference.groups.update(self._other_priorities(inventory))
-        difference.tree = (
-            self._tree_told
-            or bool(inventory.extra.get("hypernodes"))
-            or bool(Changes.between(self._hyper_nodes, inventory.hypernodes))
-            or bool(inventory.hypernodes and nodes)
+        difference.tree = bool(Changes.between(self._hyper_nodes, inventory.hypernodes)) or bool(
+            inventory.hypernodes and nodes
         )
         return difference
 

@@ -8,7 +8,7 @@ from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.cluster import Cluster, assemble, by_name, grow_tree
 from pumice.model.facts import Inventory
 from pumice.model.families.kai.nodes import describe_kai_rows
-from pumice.model.families.kai.pod_sets import depends_on_time, tell_times
+from pumice.model.families.kai.pod_sets import read_times
 from pumice.model.families.volcano.sub_jobs import has_topology
 from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
@@ -40,23 +40,15 @@ class CachedCluster:
         self._vectors = Vectors(cluster.dimensions)
         self._strays: dict[str, set[str]] = {}
         """By group: the pods that name it and are no part of its job."""
-        self._timed: set[str] = set()
-        """Jobs that are told their past from the time of the cycle."""
-        self._nominated = _nominated(cluster.inventory)
         for task in cluster.tasks.values():
             self._note_task(task)
         for job in cluster.jobs.values():
-            self._note_job(job)
+            note_job(job)
 
     def _note_task(self, task: Task) -> None:
         note_task(task)
         if task.job is None and task.pod.group:
             self._strays.setdefault(task.pod.group, set()).add(task.uid)
-
-    def _note_job(self, job: Job) -> None:
-        note_job(job)
-        if depends_on_time(job.group):
-            self._timed.add(job.uid)
 
     def renew(self, inventory: Inventory, *, now: float, scheduler_names: Collection[str]) -> bool:
         """Make the cluster into that of a cycle that begins now; False: it must be built."""
@@ -79,15 +71,14 @@ class CachedCluster:
         )
         builder.jobs, builder.job_journal = old.jobs, old.job_journal
         change = _Change(old, builder, difference)
-        change.find(self._strays, self._nominated | _nominated(inventory))
+        change.find(self._strays)
         for uid in change.leaving:
             self._forget(old.tasks.get(uid))
-        self._timed -= change.groups
         change.carry_out()
         for task in change.arrived:
             self._note_task(task)
         for job in change.jobs.values():
-            self._note_job(job)
+            note_job(job)
         self._tell_statuses(builder, difference)
         self._refill(change, rows)
         old.nodes.next_cycle(rows)
@@ -101,7 +92,6 @@ class CachedCluster:
         )
         self.cluster = assemble(builder, old.nodes, change.tasks, old.snapshot_cache)
         self._facts = KnownFacts(inventory, scheduler_names, kai=builder.kai)
-        self._nominated = _nominated(inventory)
         return True
 
     def _restore(self) -> None:
@@ -126,15 +116,15 @@ class CachedCluster:
             self._strays[task.pod.group].discard(task.uid)
 
     def _tell_statuses(self, builder: ModelBuilder, difference: Difference) -> None:
-        """Tell jobs what changed in the status of their group, or by the passing of time."""
+        """Give jobs the new status of their group."""
         jobs, groups = builder.jobs, builder.inventory.groups
-        for uid in (*difference.statuses, *self._timed):
+        for uid in difference.statuses:
             job = jobs.get(uid)
             if job is not None:
                 job.group = groups[uid]
                 job.phase = job.group.phase
                 if job.family == "kai":
-                    tell_times(job, builder.now)
+                    read_times(job)
                     note_job(job)
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:
@@ -174,7 +164,7 @@ class _Change:
         """The jobs that were made anew."""
         self.tasks = old.tasks
 
-    def find(self, strays: dict[str, set[str]], nominated: set[str]) -> None:
+    def find(self, strays: dict[str, set[str]]) -> None:
         """Find out what is to be made anew; nothing is changed yet."""
         old, difference, inventory = self._old, self._difference, self._describer.inventory
         for uid in difference.groups:
@@ -184,7 +174,7 @@ class _Change:
         for uid in difference.pods.gone:
             self.anew.pop(uid, None)
         self.leaving.update(self.anew, difference.pods.gone)
-        self.groups |= difference.groups | nominated
+        self.groups |= difference.groups
         if difference.tree:
             self.groups.update(uid for uid, job in old.jobs.items() if has_topology(job))
         for uid in self.leaving:
@@ -261,7 +251,3 @@ class _Change:
         every += arrived
         every.sort(key=by_name)
         self.tasks = {task.uid: task for task in every}
-
-
-def _nominated(inventory: Inventory) -> set[str]:
-    return set(inventory.extra.get("nominated_hypernodes", ()))

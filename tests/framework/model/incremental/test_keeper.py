@@ -174,7 +174,7 @@ class TestTheKaiFamily:
         world.node("n")
         world.queue("q")
         world.job("j", "q", ask(resource_claims=({"resourceClaimName": "claim"},)), ask(), ask())
-        world.job("k", "q", ask(), extra={"last_start_seconds_ago": 10})
+        world.job("k", "q", ask(), last_start=NOW - 10)
         inventory = world.inventory
         inventory.others |= {"ResourceClaim": {"ns/claim": claim(1)}, "ResourceSlice": {}}
         return inventory
@@ -196,13 +196,6 @@ class TestTheKaiFamily:
         spec = {"driver": "gpu.example.com", "nodeName": "n", "devices": [{"name": "gpu-0"}]}
         second = changed(first, others={"ResourceSlice": {"s": {"spec": spec}}})
         assert keeper.cluster(second, now=NOW).nodes.claimable.tolist() == [1]
-
-    def test_the_past_of_a_job_moves_with_the_time(self):
-        inventory, keeper = self.inventory(), ClusterKeeper(verify=True)
-        for now in (NOW, NOW + 100):
-            cluster = keeper.cluster(inventory, now=now)
-            assert cluster.jobs["ns/k"].last_start == now - 10
-            keeper.take_back(cluster)
 
 
 def test_other_scheduler_names_need_another_cluster():

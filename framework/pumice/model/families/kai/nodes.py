@@ -10,7 +10,6 @@ import numpy as np
 from pumice.model.facts import Inventory
 from pumice.model.gpu.request import AMD_GPU, GPU
 from pumice.model.nodes import NodeTable
-from pumice.model.quantity import PODS
 
 
 def is_kai(inventory: Inventory) -> bool:
@@ -37,10 +36,6 @@ def describe_kai_rows(nodes: NodeTable, rows: Sequence[int]) -> None:
         nodes.allocatable[where, gpu] += nodes.allocatable[where, amd]
         nodes.allocatable[where, amd] = 0
     nodes.allocatable[where, gpu] += nodes.claimable[where] * 1000
-    for row in rows:
-        most = nodes.facts[row].extra.get("max_task_num")
-        if most is not None:
-            nodes.allocatable[row, position[PODS]] = nodes.max_pods[row] = int(most)
     for column in (nodes.idle, nodes.future_idle):
         column[where] = nodes.allocatable[where]
 

@@ -17,7 +17,7 @@ _RESERVATION_APP = "kai-resource-reservation"
 
 
 def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) -> None:
-    """Set the task's GPU request, its place and its groups, and its rank by creation."""
+    """Set the task's GPU request, its node and its GPU groups."""
     pod = task.pod
     task.gpu = read_gpu_request(pod, claimed=claimed_gpus(pod, inventory))
     task.vector = _counted(task, dimensions)
@@ -27,14 +27,9 @@ def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) 
     if not task.gpu.shared:
         # A node that owes GPUs takes nobody, not even one who needs none.
         task.compared = (*CPU_AND_MEMORY, dimensions.position[GPU])
-    task.node = pod.extra.get("node") or task.node
     if task.status is TaskStatus.PENDING:
         task.node, task.gpu_groups = "", ()
         _take_up_bind(task, inventory.others.get("BindRequest", {}).get(pod.key) or {})
-    task.gated = task.gated or pod.extra.get("state") == "Gated"
-    index = pod.extra.get("index")
-    if index is not None:
-        task.created = float(index)
 
 
 def describe_whole_gpus(task: Task, dimensions: Dimensions) -> None:
@@ -96,9 +91,8 @@ def is_tiny(task: Task) -> bool:
 
 
 def _groups(pod: Pod) -> tuple[str, ...]:
-    told = pod.extra.get("gpu_groups")
-    if told:
-        return tuple(told)
+    if pod.gpu_groups:
+        return pod.gpu_groups
     first = pod.labels.get(_GROUP_LABEL)
     if not first:
         return ()
