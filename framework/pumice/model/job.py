@@ -221,8 +221,8 @@ class Job(Members):
         """Whether the KAI family may take the job's tasks for others."""
         self.spared = False
         """Whether one of its tasks is marked as never to be evicted for others."""
-        self.last_start: float | None = None
-        self.stale_since: float | None = None
+        self.last_start = group.last_start
+        self.stale_since = group.stale_since
         self.sub_group_root: SubGroupSet | None = None
         self.revocable_zone = ""
         self.fit_errors: dict[str, FitErrors] = {}
@@ -236,6 +236,15 @@ class Job(Members):
         """Notes of plugins and actions for this cycle, by name."""
         self.initial: tuple[Any, ...] = ()
         """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
+
+    def read_status(self, group: PodGroup) -> None:
+        """Take over the status of the pod group, of which nothing else has changed."""
+        self.group = group
+        self.phase, self.last_start, self.stale_since = (
+            group.phase,
+            group.last_start,
+            group.stale_since,
+        )
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""
