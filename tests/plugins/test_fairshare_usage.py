@@ -1,4 +1,4 @@
-"""Time-based fair share: what queues used lately, told from outside or remembered."""
+"""Time-based fair share: recent usage, from a source or from the history."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import pytest
 
 from pumice.errors import PluginError
 from pumice.model.gpu.request import GPU
-from pumice_builtin_plugins.fairshare.usage import UsageHistory, Window, read_usage
+from pumice_builtin_plugins.fairshare.usage import UsageHistory, Window, parse_usage
 from tests.plugins._fair import FairWorld, ask
 
 HOUR = 3600.0
@@ -60,7 +60,7 @@ class TestSources:
             world.open("fairshare")
 
     def test_what_a_table_leaves_out_is_nothing(self):
-        assert read_usage({"a": {GPU: 0.5}}) == {"a": (0, 0, 0.5)}
+        assert parse_usage({"a": {GPU: 0.5}}) == {"a": (0, 0, 0.5)}
 
 
 class TestHistory:

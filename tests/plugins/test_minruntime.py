@@ -34,7 +34,7 @@ def may_reclaim(world, victim, job="new-a"):
 
 
 class TestPreempt:
-    def test_without_any_runtime_nobody_is_protected(self, world):
+    def test_without_any_runtime_no_job_is_protected(self, world):
         world.open("minruntime")
         assert may_preempt(world, "run-a")
 

@@ -62,13 +62,16 @@ class MemoryBackend:
     # -- what a scheduler asks
 
     def snapshot(self) -> Inventory:
+        """The facts as they are now."""
         return self._inventory
 
     def apply(self, decisions: Decisions) -> None:
+        """Note the decisions; ``advance`` carries them out."""
         self.history.append(decisions)
         self._due.append(decisions)
 
     def now(self) -> float:
+        """Epoch seconds by the cluster's clock."""
         return self._now
 
     # -- between cycles

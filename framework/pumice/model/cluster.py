@@ -28,14 +28,21 @@ class Cluster:
     """Everything a session decides about: one cycle's own view of the facts."""
 
     inventory: Inventory
+    """The facts that it was made from; in a test, where they are collected."""
     now: float
+    """Epoch seconds of the cycle."""
     dimensions: Dimensions
+    """The resources of the cluster, in the order of the vectors."""
     nodes: NodeTable
+    """The node table."""
     tasks: dict[str, Task]
     """Every task by uid, those of no job included."""
     jobs: dict[str, Job]
+    """The jobs by uid."""
     queues: dict[str, Queue]
+    """The queues by name."""
     hyper_nodes: HyperNodeTree
+    """The tree of hypernodes."""
     total: np.ndarray
     """What all nodes have, by dimension."""
     snapshot_cache: SnapshotCache

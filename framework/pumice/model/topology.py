@@ -9,6 +9,7 @@ from pumice.kube.labels import matches_selector
 from pumice.model.facts import HyperNode, Node
 
 ROOT = "<cluster-top-hypernode>"
+"""The name of the virtual hypernode above all nodes."""
 
 
 class HyperNodeTree:
@@ -16,11 +17,17 @@ class HyperNodeTree:
 
     def __init__(self, hyper_nodes: Iterable[HyperNode], nodes: Sequence[Node]) -> None:
         self.ready = True
+        """Whether the tree can be used: no hypernode has two parents or is in a cycle."""
         self.problem = ""
+        """What is wrong with the tree; empty if nothing is."""
         self.tier: dict[str, int] = {}
+        """Hypernode → tier."""
         self.tier_names: dict[str, int] = {}
+        """Name of a tier → tier."""
         self.children: dict[str, list[str]] = {}
+        """Hypernode → the hypernodes directly below it."""
         self.parent: dict[str, str] = {}
+        """Hypernode → the hypernode directly above it."""
         self.nodes: dict[str, list[str]] = {}
         """Names of all nodes below each hypernode, sorted."""
         self._lowest: dict[str, str] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pumice.config import SchedulerSettings
     from pumice.model.cluster import Cluster
 
-OUTSIDE = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
+NOT_IN_SHARD = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
 
 
 class Shard:
@@ -20,8 +20,12 @@ class Shard:
 
     __slots__ = ("inside", "mode")
 
+    fit_error: ClassVar[FitError] = NOT_IN_SHARD
+    """Why a node outside of the shard takes no task."""
+
     def __init__(self, mode: str, inside: np.ndarray) -> None:
         self.mode = mode
+        """``none``, ``hard`` or ``soft``."""
         self.inside = inside
         """Mask over all nodes."""
 

@@ -14,7 +14,9 @@ from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Pod
 
 GPU = "nvidia.com/gpu"
+"""The resource name of whole NVIDIA GPUs."""
 AMD_GPU = "amd.com/gpu"
+"""The resource name of whole AMD GPUs."""
 _MIG = re.compile(r"^nvidia\.com/mig-(\d+)g\.(\d+)gb$")
 
 GpuKind = Literal["none", "regular", "fraction", "memory", "mig"]
@@ -25,9 +27,13 @@ class GpuRequest:
     """What one pod asks of GPUs. ``portion`` and ``memory`` (MiB) are per device."""
 
     kind: GpuKind = "none"
+    """Whole devices, a fraction, memory, MIG instances, or nothing."""
     devices: int = 0
+    """How many devices."""
     portion: float = 0.0
+    """The part of each device, 1.0 for whole ones."""
     memory: int = 0
+    """MiB of each device."""
     mig: Mapping[str, int] = field(default_factory=dict, hash=False)
     """MIG resource name → number of instances."""
     claimed: int = 0

@@ -18,10 +18,15 @@ class SubGroupSet:
     """An inner node of the tree; the root has the empty name."""
 
     name: str = ""
+    """The sub-group's name."""
     topology_constraint: Raw | None = None
+    """Its topology constraint, as read."""
     parent: SubGroupSet | None = field(default=None, repr=False)
+    """The set above it."""
     sets: list[SubGroupSet] = field(default_factory=list)
+    """The sets below it."""
     pod_sets: list[SubJob] = field(default_factory=list)
+    """The pod sets below it."""
 
     def leaves(self) -> Iterator[SubJob]:
         """All pod sets at and below this node."""
