@@ -11,7 +11,7 @@ import numpy as np
 from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Queue
-from pumice.model.families.kai.nodes import describe_kai_nodes, is_kai
+from pumice.model.families.kai.nodes import count_kai_gpus, has_kai_jobs
 from pumice.model.gpu.request import GPU
 from pumice.model.incremental.snapshot_cache import SnapshotCache
 from pumice.model.job import Job
@@ -58,11 +58,11 @@ def build_cluster(
 
     Pods of other schedulers than those named take room on their nodes and belong to no job.
     """
-    kai = is_kai(inventory)
+    kai = has_kai_jobs(inventory)
     dimensions = Dimensions({*scalars_of(inventory), GPU} if kai else scalars_of(inventory))
     nodes = NodeTable(inventory.nodes.values(), dimensions)
     if kai:
-        describe_kai_nodes(nodes, inventory)
+        count_kai_gpus(nodes, inventory)
     builder = ModelBuilder(
         inventory,
         now=now,
@@ -79,15 +79,15 @@ def build_cluster(
     tasks: dict[str, Task] = {}
     for pod in sorted(inventory.pods.values(), key=by_name):
         owner = builder.owner(pod)
-        task = tasks[pod.uid] = builder.task(pod, owner)
+        task = tasks[pod.uid] = builder.task(pod)
         if owner is not None:
             builder.join(task, owner)
-        if builder.is_held(task):
+        if builder.is_on_node(task):
             row = nodes.row_of.get(task.node)
             if row is not None:
                 nodes.add(row, task, task.status)
     for job in jobs.values():
-        builder.settle(job)
+        builder.finish(job)
     return assemble(builder, nodes, tasks, SnapshotCache(nodes, jobs, tasks))
 
 

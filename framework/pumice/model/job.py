@@ -260,9 +260,9 @@ class Job(Members):
         """Whether the KAI family may take the job's tasks for others."""
         self.spared = False
         """Whether one of its tasks is marked as never to be evicted for others."""
-        self.last_start: float | None = None
+        self.last_start = group.last_start
         """Epoch seconds at which the job last started to run."""
-        self.stale_since: float | None = None
+        self.stale_since = group.stale_since
         """Epoch seconds since when the gang has been below its minimum."""
         self.sub_group_root: SubGroupSet | None = None
         """The root of the tree of KAI's sub-groups."""
@@ -282,6 +282,15 @@ class Job(Members):
         """Notes of plugins and actions for this cycle, by name."""
         self.initial: tuple[Any, ...] = ()
         """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
+
+    def read_status(self, group: PodGroup) -> None:
+        """Take over the status of the pod group, of which nothing else has changed."""
+        self.group = group
+        self.phase, self.last_start, self.stale_since = (
+            group.phase,
+            group.last_start,
+            group.stale_since,
+        )
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable
 from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.cluster import Cluster, assemble, by_name, grow_tree
 from pumice.model.facts import Inventory
-from pumice.model.families.kai.nodes import describe_kai_rows
-from pumice.model.families.kai.pod_sets import read_times
+from pumice.model.families.kai.nodes import count_kai_gpus_of
 from pumice.model.families.volcano.sub_jobs import has_topology
 from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
@@ -108,7 +107,7 @@ class CachedCluster:
         if rows:
             table.describe(rows, [inventory.nodes[name] for name in difference.nodes])
             if self._facts.kai:
-                describe_kai_rows(table, rows)
+                count_kai_gpus_of(table, rows)
         return rows
 
     def _forget(self, task: Task | None) -> None:
@@ -121,11 +120,8 @@ class CachedCluster:
         for uid in difference.statuses:
             job = jobs.get(uid)
             if job is not None:
-                job.group = groups[uid]
-                job.phase = job.group.phase
-                if job.family == "kai":
-                    read_times(job)
-                    note_job(job)
+                job.read_status(groups[uid])
+                note_job(job)
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:
         change.rows.update(rows)
@@ -181,14 +177,14 @@ class _Change:
             task = old.tasks.get(uid)
             if task is not None:
                 self.groups.add(task.pod.group)
-                row = self._row(task)
+                row = old.nodes.row_of.get(task.node)
                 if row is not None:
                     self.rows.add(row)
         self.groups.update(inventory.pods[uid].group for uid in self.anew)
 
     def _row(self, task: Task) -> int | None:
         """The row of the node that holds a task."""
-        if not self._describer.is_held(task):
+        if not self._describer.is_on_node(task):
             return None
         return self._old.nodes.row_of.get(task.node)
 
@@ -201,7 +197,7 @@ class _Change:
             job = self.jobs[uid]
             for task in sorted(tasks, key=by_name):
                 builder.join(task, job)
-            builder.settle(job)
+            builder.finish(job)
         self._sort_tasks()
 
     def _make_jobs(self) -> dict[str, list[Task]]:
@@ -229,7 +225,7 @@ class _Change:
         for uid in self.anew:
             pod = builder.inventory.pods[uid]
             owner = builder.owner(pod)
-            task = builder.task(pod, owner)
+            task = builder.task(pod)
             self.arrived.append(task)
             if owner is not None:
                 members[owner.uid].append(task)

@@ -60,7 +60,8 @@ def pod(name: str, *, on: str = "", requests: Any = None, **metadata: Any) -> li
 
 
 def inventory(*objects: dict[str, Any]) -> Inventory:
-    read = read_objects((f"object {i}", item) for i, item in enumerate([QUEUE, *objects]))
+    group = pod("some-job")[0]
+    read = read_objects((f"object {i}", item) for i, item in enumerate([QUEUE, group, *objects]))
     assert not read.problems
     return read
 

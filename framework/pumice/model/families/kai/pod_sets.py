@@ -35,8 +35,8 @@ class SubGroupSet:
         yield from self.pod_sets
 
 
-def describe_kai_job(job: Job) -> str:
-    """Give a job its pod sets and what else its group says; answers a problem, if any."""
+def read_kai_job(job: Job) -> str:
+    """Set a job's pod sets, priority and preemptibility; returns a problem, if any."""
     group = job.group
     if group.priority is not None:
         job.priority = group.priority
@@ -44,17 +44,11 @@ def describe_kai_job(job: Job) -> str:
         job.preemptible = group.preemptibility.lower() == "preemptible"
     else:
         job.preemptible = job.priority < _NON_PREEMPTIBLE_PRIORITY
-    read_times(job)
     problem = _grow_tree(job, group)
     job.min_available = sum(pod_set.min_available for pod_set in job.sub_jobs.values())
     if len(job.sub_jobs) > 1:
         job.min_sub_jobs = {job.uid: len(job.sub_jobs)}
     return problem
-
-
-def read_times(job: Job) -> None:
-    """Set since when the job runs and since when it is stale."""
-    job.last_start, job.stale_since = job.group.last_start, job.group.stale_since
 
 
 def _grow_tree(job: Job, group: PodGroup) -> str:
