@@ -1,6 +1,6 @@
-"""Write the reference pages from the code: extension points, rules, plugins, actions, commands.
+"""Write the reference pages from the code: API, extension points, plugins, actions, commands.
 
-Run ``python docs/generate.py`` after a change; with ``--check`` it only tells what is out of date.
+Run ``python docs/generate.py`` after a change; with ``--check`` it only lists what is out of date.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import api_page
 import click
 
 from pumice.cli import main as pumice_command
@@ -123,6 +124,7 @@ def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Comman
 
 def pages() -> dict[Path, str]:
     return {
+        DOCS / "api.md": api_page.page(_NOTE),
         DOCS / "extension-points.md": extension_points(),
         DOCS / "plugins.md": parts(
             "plugin",

@@ -1,6 +1,6 @@
-"""Write ``api_snapshot.json``: the public API that a change must be told against.
+"""Write ``api_snapshot.json``: the public API that changes are compared with.
 
-Run ``python tests/update_api_snapshot.py`` once the changelog tells what changed: it refuses
+Run ``python tests/update_api_snapshot.py`` once the changelog mentions what changed: it refuses
 before.
 """
 
@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from pumice.hookspecs import POINTS
 
 SNAPSHOT = Path(__file__).parent / "api_snapshot.json"
 CHANGELOG = Path(__file__).parent.parent / "docs" / "changelog.md"
+MODULES = ("combine", "gang", "gpu", "kube", "manifests", "solver", "testing")
+"""The documented modules besides ``pumice`` itself."""
 KINDS: tuple[Kind, ...] = ("plugin", "action")
 Api = dict[str, Any]
 
@@ -30,6 +33,7 @@ def current_api() -> Api:
     return {
         "version": pumice.__version__,
         "names": sorted(pumice.__all__),
+        "modules": {name: sorted(import_module(f"pumice.{name}").__all__) for name in MODULES},
         "points": {
             point.name: f"{point.signature} [{point.rule.name}]" for point in POINTS.values()
         },
@@ -48,6 +52,12 @@ def current_api() -> Api:
 def changes(old: Api, new: Api) -> Iterator[tuple[str, str]]:
     """Every (what happened, name to be mentioned) between two states of the API."""
     yield from _sets("name", old["names"], new["names"])
+    for module in MODULES:
+        yield from _sets(
+            f"name of pumice.{module}:",
+            old.get("modules", {}).get(module, ()),
+            new["modules"].get(module, ()),
+        )
     yield from _sets("extension point", old["points"], new["points"])
     for point in old["points"].keys() & new["points"].keys():
         if old["points"][point] != new["points"][point]:
@@ -70,22 +80,22 @@ def news(changelog: str, version: str) -> str:
     return changelog[: released.start()] if released else changelog
 
 
-def untold(old: Api, new: Api, changelog: str) -> list[str]:
+def unmentioned(old: Api, new: Api, changelog: str) -> list[str]:
     """The changes whose name, in backquotes, the changelog does not mention."""
     text = news(changelog, old["version"])
-    told = {
+    mentioned = {
         word for quoted in re.findall(r"`([^`]+)`", text) for word in re.split(r"[ =(]", quoted)
     }
-    return sorted(what for what, name in changes(old, new) if name not in told)
+    return sorted(what for what, name in changes(old, new) if name not in mentioned)
 
 
 def main() -> int:
     new = current_api()
     if SNAPSHOT.exists():
-        missing = untold(json.loads(SNAPSHOT.read_text()), new, CHANGELOG.read_text())
+        missing = unmentioned(json.loads(SNAPSHOT.read_text()), new, CHANGELOG.read_text())
         if missing:
             lines = "\n  ".join(missing)
-            sys.stderr.write(f"docs/changelog.md does not tell (in `backquotes`):\n  {lines}\n")
+            sys.stderr.write(f"docs/changelog.md does not mention (in `backquotes`):\n  {lines}\n")
             return 1
     SNAPSHOT.write_text(json.dumps(new, indent=1, sort_keys=True) + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""Pods that were placed only just now are left alone for their cooldown time."""
+"""Cooldown protection: a pod is not evicted until its cooldown time has passed."""
 
 from __future__ import annotations
 
@@ -7,37 +7,36 @@ from datetime import UTC, datetime
 
 from loguru import logger
 
-from pumice import Plugin, Task, hookimpl
-from pumice.config.duration import seconds
+from pumice import Plugin, Task, hookimpl, parse_duration
 
 COOLDOWN = "volcano.sh/cooldown-time"
 
 
 class Cdp(Plugin):
-    """Spare running pods until ``volcano.sh/cooldown-time`` has passed since they were placed.
+    """Protect running pods until ``volcano.sh/cooldown-time`` has passed since they were placed.
 
     The time is a duration such as ``10m``, in a label of the pod or else in an annotation.
     """
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return [task for task in candidates if not self._is_cooling(task)]
+        return [task for task in candidates if not self._is_protected(task)]
 
     @hookimpl
     def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return [task for task in candidates if not self._is_cooling(task)]
+        return [task for task in candidates if not self._is_protected(task)]
 
-    def _is_cooling(self, task: Task) -> bool:
+    def _is_protected(self, task: Task) -> bool:
         text = task.labels.get(COOLDOWN) or task.annotations.get(COOLDOWN)
         if not text or task.pod.phase != "Running":
             return False
-        placed = _placed_at(task)
-        return placed is not None and placed + _cooldown(task, text) > self.session.now
+        scheduled = _scheduled_at(task)
+        return scheduled is not None and scheduled + _cooldown(task, text) > self.session.now
 
 
 def _cooldown(task: Task, text: str) -> float:
     try:
-        return float(seconds(text))
+        return float(parse_duration(text))
     except ValueError:
         logger.warning(
             "pod {}: {} is {!r}, which is no duration (examples: 30s, 10m, 1h30m); ignored",
@@ -48,13 +47,13 @@ def _cooldown(task: Task, text: str) -> float:
         return 0.0
 
 
-def _placed_at(task: Task) -> float | None:
-    """When the pod was scheduled, as its conditions tell; None: they do not."""
+def _scheduled_at(task: Task) -> float | None:
+    """The time of the pod's PodScheduled condition; None: it has none that can be read."""
     for condition in task.pod.conditions:
         if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
             try:
-                told = datetime.fromisoformat(str(condition.get("lastTransitionTime")))
+                time = datetime.fromisoformat(str(condition.get("lastTransitionTime")))
             except ValueError:
                 return None
-            return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     return None

@@ -1,4 +1,4 @@
-"""Pods that the cluster itself depends on are never evicted."""
+"""System-critical pods are never evicted."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ _CRITICAL = frozenset({"system-cluster-critical", "system-node-critical"})
 
 
 class Conformance(Plugin):
-    """Spare system-critical pods and everything in kube-system."""
+    """Protect system-critical pods and everything in kube-system from eviction."""
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return _ordinary(candidates)
+        return _without_critical(candidates)
 
     @hookimpl
     def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return _ordinary(candidates)
+        return _without_critical(candidates)
 
     @hookimpl
     def unified_evictable(
         self, context: EvictionContext, candidates: Sequence[Task]
     ) -> Sequence[Task]:
-        return _ordinary(candidates)
+        return _without_critical(candidates)
 
     @hookimpl
     def reclaim_victim_filter(self, victim: Job) -> bool:
-        return _is_ordinary(victim)
+        return _has_no_critical_task(victim)
 
     @hookimpl
     def preempt_victim_filter(self, victim: Job) -> bool:
-        return _is_ordinary(victim)
+        return _has_no_critical_task(victim)
 
 
-def _is_ordinary(job: Job) -> bool:
-    tasks = list(job.tasks.values())
-    return len(_ordinary(tasks)) == len(tasks)
-
-
-def _ordinary(candidates: Sequence[Task]) -> list[Task]:
+def _without_critical(candidates: Sequence[Task]) -> list[Task]:
     return [
         task
         for task in candidates
         if task.namespace != "kube-system" and task.pod.priority_class not in _CRITICAL
     ]
+
+
+def _has_no_critical_task(job: Job) -> bool:
+    tasks = list(job.tasks.values())
+    return len(_without_critical(tasks)) == len(tasks)

@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from pumice import (
-    REASONS,
     SKIP,
     Code,
     FitError,
@@ -110,8 +109,7 @@ class DynamicResources(Plugin):
         for position, status in enumerate(self._devices.statuses(task, nodes.rows).tolist()):
             if status:
                 error = STATUSES.error((status,))
-                verdicts.codes[position] = error.code
-                verdicts.reasons[position] = REASONS.id(error)
+                verdicts.reject_one(position, error)
         return verdicts
 
     @hookimpl

@@ -1,4 +1,4 @@
-"""Jobs below their minimum first, jobs beyond it last."""
+"""Jobs below minAvailable first, jobs above it last."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _BELOW, _EXACT, _ABOVE = range(3)
 
 
 class Elastic(Plugin):
-    """Serve jobs that lack part of their minimum before those that only want to grow.
+    """Order jobs below their minimum before jobs at it, and these before jobs above it.
 
-    Among victims it is the other way round: what a job has beyond its minimum goes first.
+    Victims are taken in the reverse order: tasks beyond a job's minimum are evicted first.
     """
 
     @hookimpl
@@ -24,7 +24,7 @@ class Elastic(Plugin):
 
 
 def _state(job: Job) -> int:
-    """Whether some pod set is below its minimum, else whether one is above."""
+    """Below: some pod set is below its minimum; above: none is, and one is above."""
     state = _EXACT
     for pod_set in job.sub_jobs.values():
         surplus = active_count(pod_set) - pod_set.min_available

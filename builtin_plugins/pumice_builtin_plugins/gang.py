@@ -1,4 +1,4 @@
-"""All or nothing: a job runs when its minimum is placed, and is never cut below it."""
+"""Gang scheduling: all of a job's minAvailable tasks start together, or none does."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _S = TaskStatus
 
 
 class Gang(Plugin):
-    """Gang scheduling: minimum members of a job, of its roles and of its sub-jobs.
+    """Gang scheduling: minAvailable of a job, of its roles and of its sub-jobs.
 
-    Protects the job's own minimum against eviction; not those of roles.
+    As in Volcano only the job's own minAvailable is protected against eviction, not its roles'.
     """
 
     @hookimpl
@@ -52,33 +52,7 @@ class Gang(Plugin):
             )
         return None
 
-    @hookimpl
-    def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return self._above_minimum(candidates)
-
-    @hookimpl
-    def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        return self._above_minimum(candidates)
-
-    @hookimpl
-    def unified_evictable(
-        self, context: EvictionContext, candidates: Sequence[Task]
-    ) -> Sequence[Task]:
-        return candidates
-
-    @staticmethod
-    def _above_minimum(candidates: Sequence[Task]) -> list[Task]:
-        left: dict[str, int] = {}
-        allowed = []
-        for task in candidates:
-            job = task.job
-            if job is None:
-                continue
-            members = left.setdefault(job.uid, job.ready_count)
-            if members > job.min_available:
-                left[job.uid] = members - 1
-                allowed.append(task)
-        return allowed
+    # -- order and readiness
 
     @hookimpl
     def job_order(self, left: Job, right: Job) -> int:
@@ -102,8 +76,8 @@ class Gang(Plugin):
 
     @hookimpl
     def job_pipelined(self, job: Job) -> int:
-        held = roles_pipelined(job) and sub_jobs_pipelined(job) and job.is_pipelined()
-        return PERMIT if held else REJECT
+        pipelined = roles_pipelined(job) and sub_jobs_pipelined(job) and job.is_pipelined()
+        return PERMIT if pipelined else REJECT
 
     @hookimpl
     def sub_job_pipelined(self, sub_job: SubJob) -> int:
@@ -113,6 +87,24 @@ class Gang(Plugin):
     def job_starving(self, job: Job) -> bool:
         return job.is_starving()
 
+    # -- victims
+
+    @hookimpl
+    def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        return _above_minimum(candidates)
+
+    @hookimpl
+    def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        return _above_minimum(candidates)
+
+    @hookimpl
+    def unified_evictable(
+        self, context: EvictionContext, candidates: Sequence[Task]
+    ) -> Sequence[Task]:
+        return candidates
+
+    # -- conditions
+
     @hookimpl
     def on_session_close(self) -> None:
         for job in self.session.jobs.values():
@@ -120,7 +112,7 @@ class Gang(Plugin):
                 continue
             if job.is_ready():
                 self._set_condition(job, "Scheduled", "tasks in gang are ready to be scheduled", "")
-            elif not _is_leaving(job):
+            elif not _is_releasing(job):
                 self._set_condition(
                     job, "Unschedulable", "NotEnoughResources", _unschedulable_text(job)
                 )
@@ -138,22 +130,38 @@ class Gang(Plugin):
         )
 
 
+def _above_minimum(candidates: Sequence[Task]) -> list[Task]:
+    """Of each job as many candidates as it has ready tasks beyond minAvailable."""
+    remaining: dict[str, int] = {}
+    victims = []
+    for task in candidates:
+        job = task.job
+        if job is None:
+            continue
+        ready = remaining.setdefault(job.uid, job.ready_count)
+        if ready > job.min_available:
+            remaining[job.uid] = ready - 1
+            victims.append(task)
+    return victims
+
+
 def _unready_first(left: Members, right: Members) -> int:
     return left.is_ready() - right.is_ready()
 
 
-def _is_leaving(job: Job) -> bool:
-    """Whether the job is short only because tasks that had a place are going."""
-    leaving = job.releasing_scheduled_count
+def _is_releasing(job: Job) -> bool:
+    """Whether the job is unready only because scheduled tasks are releasing."""
+    releasing = job.releasing_scheduled_count
     waiting = job.count(_S.PENDING, _S.PIPELINED)
-    return bool(leaving and not waiting and job.scheduled_count + leaving >= job.min_available)
+    return bool(releasing and not waiting and job.scheduled_count + releasing >= job.min_available)
 
 
 def _unschedulable_text(job: Job) -> str:
-    on_trial = sum(
+    # Pending tasks that a discarded statement had allocated count as schedulable.
+    allocated_before = sum(
         1
         for task in job.having(_S.PENDING)
         if task.last_transaction is not None and task.last_transaction.status in ALLOCATED_STATUSES
     )
-    unready = job.min_available - on_trial - job.ready_count
+    unready = job.min_available - allocated_before - job.ready_count
     return f"{unready}/{len(job.tasks)} tasks in gang unschedulable: {fit_error_text(job)}"

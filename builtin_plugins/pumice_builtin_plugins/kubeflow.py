@@ -13,12 +13,12 @@ class Kubeflow(Plugin):
 
     @hookimpl
     def task_order(self, left: Task, right: Task) -> int:
-        return _follows(left) - _follows(right)
+        return _is_follower(left) - _is_follower(right)
 
     @hookimpl
     def task_order_key(self, task: Task) -> bool:
-        return _follows(task)
+        return _is_follower(task)
 
 
-def _follows(task: Task) -> bool:
+def _is_follower(task: Task) -> bool:
     return task.labels.get(_ROLE) not in _LEADERS

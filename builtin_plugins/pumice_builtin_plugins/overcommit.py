@@ -1,4 +1,4 @@
-"""Let jobs into their queues only while the cluster, somewhat overcommitted, can hold them."""
+"""Admit jobs only while the cluster, overcommitted by a factor, can hold their minimums."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FACTOR = 1.2
 
 
 class Overcommit(Plugin):
-    """Admit jobs while the minimums of all admitted ones fit into a multiple of the cluster."""
+    """Admit jobs while the minimums of all admitted jobs fit into a multiple of the cluster."""
 
     class Options(Plugin.Options):
         factor: float = Field(
             _FACTOR,
             alias="overcommit-factor",
-            description="Multiple of the cluster that may be promised; below 1 counts as 1.2.",
+            description="Multiple of the cluster that is offered; below 1 counts as 1.2.",
         )
 
         @field_validator("factor")
@@ -40,6 +40,7 @@ class Overcommit(Plugin):
         self._inqueue = Resource()
         for job in session.jobs.values():
             if job.phase == "Inqueue" and job.min_resources is not None:
+                # Volcano counts the whole minimum here, also what is allocated already.
                 self._inqueue.add(deduct_gated(job, min_request(job)))
             elif runs_at_minimum(job):
                 self._inqueue.add(deduct_gated(job, unmet_minimum(session, job)))
@@ -47,8 +48,10 @@ class Overcommit(Plugin):
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:
         minimum = min_request(job)
-        _, over = self._inqueue.plus(minimum).less_equal_in(self._idle, minimum)
-        return refuse(job, "resource in cluster is overused", "overused", over) if over else PERMIT
+        _, overused = self._inqueue.plus(minimum).less_equal_in(self._idle, minimum)
+        if overused:
+            return refuse(job, "resource in cluster is overused", "overused", overused)
+        return PERMIT
 
     @hookimpl
     def job_enqueued(self, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Pod disruption budgets hold against the scheduler's own evictions."""
+"""The scheduler's own evictions respect pod disruption budgets."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Sequence
 
 from pumice import DisruptionBudget, Plugin, Task, hookimpl
 from pumice.kube import matches_selector
-from pumice_builtin_plugins.quota.feature_gates import gate
+from pumice_builtin_plugins.kube.feature_gates import is_enabled
 
 
 class Pdb(Plugin):
-    """Spare pods whose disruption budget is used up, counting the candidates of one question.
+    """Protect pods whose disruption budget is used up, counting the candidates of one call.
 
-    A pod without labels is never a victim. Under shuffle every running pod that no budget
-    protects is named, so give the plugin ``disable = ["victim_tasks"]`` there.
+    As in Volcano, a pod without labels is never a victim, and under shuffle every running pod
+    that no budget protects is a victim: give the plugin ``disable = ["victim_tasks"]`` there.
     """
 
     @hookimpl
     def on_session_open(self) -> None:
-        self._on = gate(self.session, "PodDisruptionBudgetsSupport", default=True)
+        self._enabled = is_enabled(
+            self.session.cluster, "PodDisruptionBudgetsSupport", default=True
+        )
         self._budgets: dict[str, list[DisruptionBudget]] = {}
         for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
             if _selects(budget):
@@ -26,19 +28,19 @@ class Pdb(Plugin):
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        return self._within_budget(candidates) if self._on else None
+        return self._within_budget(candidates) if self._enabled else None
 
     @hookimpl
     def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        return self._within_budget(candidates) if self._on else None
+        return self._within_budget(candidates) if self._enabled else None
 
     @hookimpl
     def victim_tasks(self, tasks: Sequence[Task]) -> Sequence[Task] | None:
-        return self._within_budget(tasks) if self._on else None
+        return self._within_budget(tasks) if self._enabled else None
 
     def _within_budget(self, candidates: Sequence[Task]) -> list[Task]:
-        left: dict[tuple[str, str], int] = {}
-        allowed = []
+        remaining: dict[tuple[str, str], int] = {}
+        victims = []
         for task in candidates:
             if not task.labels:
                 continue
@@ -48,16 +50,16 @@ class Pdb(Plugin):
                     continue
                 if not matches_selector(budget.selector, task.labels):
                     continue
-                # A pod that is spared has used its part of the other budgets all the same.
+                # Volcano subtracts from every budget of a pod, also when another protects it.
                 key = (budget.namespace, budget.name)
-                left[key] = left.get(key, budget.disruptions_allowed) - 1
-                violates = violates or left[key] < 0
+                remaining[key] = remaining.get(key, budget.disruptions_allowed) - 1
+                violates = violates or remaining[key] < 0
             if not violates:
-                allowed.append(task)
-        return allowed
+                victims.append(task)
+        return victims
 
 
 def _selects(budget: DisruptionBudget) -> bool:
-    """Whether the budget names any pods: an empty selector protects nobody."""
+    """Whether the budget selects any pod: Volcano ignores an empty selector."""
     selector = budget.selector or {}
     return bool(selector.get("matchLabels") or selector.get("matchExpressions"))

@@ -1,4 +1,4 @@
-"""Higher priority first, and lower priority makes room."""
+"""Order by priority; lower priority is preempted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pumice import EvictionContext, EvictionKind, Job, Plugin, SubJob, Task, hoo
 
 
 class Priority(Plugin):
-    """Order by priority class; victims must rank strictly lower than who they make room for."""
+    """Order by priority class; victims have strictly lower priority than their preemptor."""
 
     @hookimpl
     def task_order(self, left: Task, right: Task) -> int:
@@ -32,18 +32,18 @@ class Priority(Plugin):
 
     @hookimpl
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        claimant = preemptor.job
-        allowed = []
+        preemptor_job = preemptor.job
+        victims = []
         for task in candidates:
-            if claimant is None or task.job is None:
+            if preemptor_job is None or task.job is None:
                 continue
-            if task.job is claimant:
+            if task.job is preemptor_job:
                 lower = task.priority < preemptor.priority
             else:
-                lower = task.job.priority < claimant.priority
+                lower = task.job.priority < preemptor_job.priority
             if lower:
-                allowed.append(task)
-        return allowed
+                victims.append(task)
+        return victims
 
     @hookimpl
     def unified_evictable(
@@ -51,8 +51,8 @@ class Priority(Plugin):
     ) -> Sequence[Task]:
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates
-        ceiling = context.job.priority
-        return [t for t in candidates if t.job is not None and t.job.priority < ceiling]
+        priority = context.job.priority
+        return [t for t in candidates if t.job is not None and t.job.priority < priority]
 
     @hookimpl
     def job_starving(self, job: Job) -> bool:

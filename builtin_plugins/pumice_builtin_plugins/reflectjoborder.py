@@ -1,4 +1,4 @@
-"""Tells in which order the cycle will take up jobs."""
+"""Serve over HTTP the order in which the cycle takes up jobs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ALLOCATE = "fair_allocate"
 
 
 class ReflectJobOrder(Plugin):
-    """Serve the order of jobs, as ``fair_allocate`` finds it when the cycle begins.
+    """Serve the order in which ``fair_allocate`` takes up jobs, computed when the cycle begins.
 
-    ``/get-job-order`` answers ``{"global_order": [{"id", "priority"}], "queue_order": {queue:
-    [...]}}``. Name it last in the policy: plugins that open after it are not asked properly.
+    ``/get-job-order`` returns ``{"global_order": [{"id", "priority"}], "queue_order": {queue:
+    [...]}}``. List it last in the policy: plugins that open their session later do not take part.
     """
 
     @hookimpl
@@ -33,7 +33,7 @@ class ReflectJobOrder(Plugin):
             self._order.append(tree.pop())
 
     def _depth(self) -> int | None:
-        """The depth to which the policy lets the allocating action look into queues."""
+        """How many jobs of each queue the policy lets the allocating action look at; None: all."""
         for entry in self.session.policy.actions:
             if entry.name == _ALLOCATE:
                 depth: int | None = getattr(entry.options, "queue_depth", None)
@@ -42,9 +42,9 @@ class ReflectJobOrder(Plugin):
 
     @hookimpl
     def http_handlers(self) -> Mapping[str, Callable[..., Any]]:
-        return {PATH: self.job_order_found}
+        return {PATH: self._job_orders}
 
-    def job_order_found(self) -> dict[str, Any]:
+    def _job_orders(self) -> dict[str, Any]:
         queues: dict[str, list[dict[str, Any]]] = {}
         for job in self._order:
             queues.setdefault(job.queue, []).append(_entry(job))

@@ -1,4 +1,4 @@
-"""Let jobs into their queues only while their namespace's quotas can hold them."""
+"""Admit jobs only while they fit into the ResourceQuotas of their namespace."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pumice_builtin_plugins.quota.min_resources import refuse
 
 
 class ResourceQuotas(Plugin):
-    """Admit jobs while their declared minimum fits into every ResourceQuota of the namespace.
+    """Admit jobs while their minResources fit into every ResourceQuota of the namespace.
 
-    Names are compared as they are written: a quota on ``requests.cpu`` bounds jobs whose
-    minResources say ``requests.cpu``. Scopes of quotas are not looked at.
+    As in Volcano, names are compared literally (a quota on ``requests.cpu`` bounds only jobs whose
+    minResources list ``requests.cpu``) and scopes of quotas are ignored.
     """
 
     @hookimpl
@@ -27,15 +27,15 @@ class ResourceQuotas(Plugin):
     def job_enqueueable(self, job: Job) -> int:
         minimum, admitted = _minimum(job), self._admitted[job.namespace]
         for quota in self._quotas[job.namespace]:
-            over = [
+            exceeded = [
                 name
                 for name, hard in quota.hard.items()
                 if name in minimum
                 and minimum[name] + quota.used.get(name, 0) + admitted.get(name, 0) > hard
             ]
-            if over:
+            if exceeded:
                 what = f"resource quota {quota.name} insufficient"
-                return refuse(job, what, "insufficient", over)
+                return refuse(job, what, "insufficient", exceeded)
         return PERMIT
 
     @hookimpl
@@ -46,6 +46,5 @@ class ResourceQuotas(Plugin):
 
 
 def _minimum(job: Job) -> Mapping[str, float]:
-    """The job's declared minimum by the names that the pod group uses."""
-    minimum: Mapping[str, float] = job.group.extra.get("min_resources", {})
-    return minimum
+    """The job's minResources under the names that the pod group uses."""
+    return job.group.quota_min_resources

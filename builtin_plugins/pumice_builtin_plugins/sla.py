@@ -1,4 +1,4 @@
-"""Jobs that have waited too long come first, and are let in and kept whatever their size."""
+"""Service level agreement: jobs that have waited too long are ordered first and admitted."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _KEYS = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 
 
 class Sla(Plugin):
-    """Longest waiting times, by policy or by the job's annotation ``volcano.sh/sla-waiting-time``.
+    """Maximum waiting times, by policy or by the job annotation ``volcano.sh/sla-waiting-time``.
 
-    A permit only ends the vote of its tier: put this plugin into an earlier tier than those that
-    would refuse the job.
+    A permit only decides the vote of its own tier: put this plugin into an earlier tier than those
+    that would reject the job.
     """
 
     class Options(Plugin.Options):
         waiting_time: Duration = Field(
             0.0,
             alias="sla-waiting-time",
-            description="Longest waiting time of a job that names none (1h30m); 0: none.",
+            description="Maximum waiting time of a job without its own (1h30m); 0: none.",
         )
 
     @hookimpl
     def on_session_open(self) -> None:
-        general = self.options.waiting_time
+        default = self.options.waiting_time
         self._deadlines: dict[str, float] = {}
         for job in self.session.jobs.values():
-            waiting = _own(job.group.annotations) or general
+            waiting = _waiting_time(job.group.annotations) or default
             if waiting > 0:
                 self._deadlines[job.uid] = job.created + waiting
 
@@ -47,21 +47,21 @@ class Sla(Plugin):
 
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:
-        return self._overdue(job)
+        return self._permit_overdue(job)
 
     @hookimpl
     def job_pipelined(self, job: Job) -> int:
-        return self._overdue(job)
+        return self._permit_overdue(job)
 
-    def _overdue(self, job: Job) -> int:
+    def _permit_overdue(self, job: Job) -> int:
         deadline = self._deadlines.get(job.uid)
         return PERMIT if deadline is not None and self.session.now >= deadline else ABSTAIN
 
 
-def _own(annotations: Mapping[str, str]) -> float:
-    """The job's own waiting time, 0 where it names none that can be read.
+def _waiting_time(annotations: Mapping[str, str]) -> float:
+    """The job's own waiting time; 0 where it has none or a malformed one.
 
-    The old name of the annotation counts where the new one is absent.
+    The annotation's old name counts where the new one is absent.
     """
     key = next((key for key in _KEYS if key in annotations), None)
     try:

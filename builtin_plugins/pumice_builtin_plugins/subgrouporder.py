@@ -1,4 +1,4 @@
-"""Pod sets of a job grow evenly: the one that is furthest below its minimum first."""
+"""Pod sets of a job grow evenly, relative to their minimums."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pumice.gang import active_count
 
 
 class SubGroupOrder(Plugin):
-    """Pod sets below their minimum first, then by how much they have of it.
+    """Pod sets below their minimum first, then by ``active / minimum``, the smallest first.
 
-    Among victims it is the other way round: the pod set that has most of its minimum shrinks.
+    Victims are taken in the reverse order: the pod set with the largest ratio shrinks first.
     """
 
     @hookimpl

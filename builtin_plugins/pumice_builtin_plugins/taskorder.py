@@ -1,4 +1,4 @@
-"""Tasks of a job in the order that their labels ask for."""
+"""Tasks of a job in the order of their priority label."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pumice import Plugin, Task, hookimpl
 LABEL = "kai.scheduler/task-priority"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
-_READABLE, _UNREADABLE, _UNLABELLED = range(3)
+_NUMBER, _MALFORMED, _UNLABELLED = range(3)
 
 
 class TaskOrder(Plugin):
     """Tasks by the label ``kai.scheduler/task-priority``, the higher number first.
 
-    Tasks whose label is no whole number come after, those without the label last. Put it behind
-    plugins that know the roles of tasks: it then breaks their ties.
+    Tasks with a malformed label come next, tasks without the label last. List it after kubeflow
+    and ray, whose ties it then breaks.
     """
 
     @hookimpl
@@ -26,10 +26,9 @@ class TaskOrder(Plugin):
 
     @hookimpl
     def task_order_key(self, task: Task) -> tuple[int, int]:
-        told = task.pod.extra.get("task_order_priority")
-        label = task.labels.get(LABEL) if told is None else str(told)
+        label = task.labels.get(LABEL)
         if label is None:
             return _UNLABELLED, 0
         if not _INTEGER.fullmatch(label):
-            return _UNREADABLE, 0
-        return _READABLE, -int(label)
+            return _MALFORMED, 0
+        return _NUMBER, -int(label)

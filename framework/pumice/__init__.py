@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pumice.deprecated import finder as _old_names
+
 if TYPE_CHECKING:
     from pumice import combine
     from pumice.action import Action
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
     from pumice.backends.memory import MemoryBackend
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
     from pumice.config import Duration, Policy, load_policy, policy_from_dict
+    from pumice.config.duration import parse_duration
     from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
     from pumice.errors import PluginError, PumiceError, StatementError
     from pumice.fit_errors import FitErrors
-    from pumice.hookspecs import extension_point
+    from pumice.hookspecs import ExtensionPoint, extension_point
     from pumice.ledger import Ledger
     from pumice.model.cluster import Cluster
     from pumice.model.cursors import FEW_ROWS, JobCursor, RowCursor
@@ -41,28 +44,22 @@ if TYPE_CHECKING:
     from pumice.model.incremental.snapshot_cache import SnapshotCache
     from pumice.model.job import Job, Members, SubJob, is_hard
     from pumice.model.nodes import Held, NodeHandle, NodeTable, NodeView
-    from pumice.model.resources import MIN, Missing, Resource, share
-    from pumice.model.task import (
-        ALLOCATED_STATUSES,
-        IS_ALLOCATED,
-        PREEMPTABLE_STATUSES,
-        Task,
-        TaskStatus,
-    )
+    from pumice.model.resources import MIN_RESOURCE, Missing, Resource
+    from pumice.model.task import ALLOCATED_STATUSES, PREEMPTABLE_STATUSES, Task, TaskStatus
     from pumice.model.topology import ROOT, HyperNodeTree
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
     from pumice.scheduler import Scheduler
+    from pumice.session.dispatch import Dispatch
     from pumice.session.heap import LiveHeap
-    from pumice.session.nodes.queries import Choice
-    from pumice.session.order import JobHeap
+    from pumice.session.nodes.queries import Choice, NodeQueries
+    from pumice.session.order import JobHeap, Order
     from pumice.session.session import Session
-    from pumice.session.shard import OUTSIDE
+    from pumice.session.shard import Shard
     from pumice.session.statement import Operation, Statement
     from pumice.solver.plan import Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
     from pumice.verdicts import (
-        REASONS,
         BindContext,
         Code,
         EvictionContext,
@@ -89,18 +86,19 @@ _HOME = {
     "Container": "pumice.model.facts",
     "Decisions": "pumice.decisions",
     "Dimensions": "pumice.model.dimensions",
+    "Dispatch": "pumice.session.dispatch",
     "DisruptionBudget": "pumice.model.facts",
     "Duration": "pumice.config",
     "Eviction": "pumice.decisions",
     "EvictionContext": "pumice.verdicts",
     "EvictionKind": "pumice.verdicts",
+    "ExtensionPoint": "pumice.hookspecs",
     "FEW_ROWS": "pumice.model.cursors",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
     "Held": "pumice.model.nodes",
     "HyperNode": "pumice.model.facts",
     "HyperNodeTree": "pumice.model.topology",
-    "IS_ALLOCATED": "pumice.model.task",
     "Inventory": "pumice.model.facts",
     "Job": "pumice.model.job",
     "JobCursor": "pumice.model.cursors",
@@ -108,19 +106,20 @@ _HOME = {
     "JobState": "pumice.decisions",
     "Ledger": "pumice.ledger",
     "LiveHeap": "pumice.session.heap",
-    "MIN": "pumice.model.resources",
+    "MIN_RESOURCE": "pumice.model.resources",
     "Members": "pumice.model.job",
     "MemoryBackend": "pumice.backends.memory",
     "Missing": "pumice.model.resources",
     "NetworkTopology": "pumice.model.facts",
     "Node": "pumice.model.facts",
     "NodeHandle": "pumice.model.nodes",
+    "NodeQueries": "pumice.session.nodes.queries",
     "NodeTable": "pumice.model.nodes",
     "NodeVerdicts": "pumice.verdicts",
     "NodeView": "pumice.model.nodes",
-    "OUTSIDE": "pumice.session.shard",
     "Operation": "pumice.session.statement",
     "OptionsModel": "pumice.plugin",
+    "Order": "pumice.session.order",
     "PERMIT": "pumice.combine",
     "PREEMPTABLE_STATUSES": "pumice.model.task",
     "Plan": "pumice.solver.plan",
@@ -133,7 +132,6 @@ _HOME = {
     "Promise": "pumice.decisions",
     "PumiceError": "pumice.errors",
     "Queue": "pumice.model.facts",
-    "REASONS": "pumice.verdicts",
     "REJECT": "pumice.combine",
     "ROOT": "pumice.model.topology",
     "Raw": "pumice.model.facts",
@@ -146,6 +144,7 @@ _HOME = {
     "Scheduler": "pumice.scheduler",
     "Scope": "pumice.plugin",
     "Session": "pumice.session.session",
+    "Shard": "pumice.session.shard",
     "SnapshotCache": "pumice.model.incremental.snapshot_cache",
     "Solver": "pumice.solver.search",
     "Statement": "pumice.session.statement",
@@ -159,8 +158,8 @@ _HOME = {
     "hookimpl": "pumice.plugin",
     "is_hard": "pumice.model.job",
     "load_policy": "pumice.config",
+    "parse_duration": "pumice.config.duration",
     "policy_from_dict": "pumice.config",
-    "share": "pumice.model.resources",
 }
 
 __all__ = [
@@ -168,12 +167,9 @@ __all__ = [
     "ALLOCATED_STATUSES",
     "API_VERSION",
     "FEW_ROWS",
-    "IS_ALLOCATED",
-    "MIN",
-    "OUTSIDE",
+    "MIN_RESOURCE",
     "PERMIT",
     "PREEMPTABLE_STATUSES",
-    "REASONS",
     "REJECT",
     "ROOT",
     "SKIP",
@@ -187,11 +183,13 @@ __all__ = [
     "Container",
     "Decisions",
     "Dimensions",
+    "Dispatch",
     "DisruptionBudget",
     "Duration",
     "Eviction",
     "EvictionContext",
     "EvictionKind",
+    "ExtensionPoint",
     "FitError",
     "FitErrors",
     "Held",
@@ -210,11 +208,13 @@ __all__ = [
     "NetworkTopology",
     "Node",
     "NodeHandle",
+    "NodeQueries",
     "NodeTable",
     "NodeVerdicts",
     "NodeView",
     "Operation",
     "OptionsModel",
+    "Order",
     "Plan",
     "Plugin",
     "PluginError",
@@ -234,6 +234,7 @@ __all__ = [
     "Scheduler",
     "Scope",
     "Session",
+    "Shard",
     "SnapshotCache",
     "Solver",
     "Statement",
@@ -249,8 +250,8 @@ __all__ = [
     "hookimpl",
     "is_hard",
     "load_policy",
+    "parse_duration",
     "policy_from_dict",
-    "share",
 ]
 
 
@@ -263,3 +264,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(home), name)
     return value
+
+
+_old_names.install()

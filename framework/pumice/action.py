@@ -31,7 +31,9 @@ class Action:
     """Extension points without any answer to which the action does nothing."""
 
     name: str
+    """The name under which the policy lists this action."""
     options: Any
+    """The options from the policy, an instance of ``Options``."""
 
     def __init__(self, options: BaseModel, name: str) -> None:
         self.options = options

@@ -13,11 +13,46 @@ from typing import Any, ClassVar, NoReturn
 
 from pumice.errors import PluginError
 
+__all__ = [
+    "ABSTAIN",
+    "PERMIT",
+    "REJECT",
+    "RULES",
+    "SKIP",
+    "All",
+    "Answer",
+    "Any_",
+    "Compare",
+    "First",
+    "FirstError",
+    "FirstPlugin",
+    "FirstTierAll",
+    "Fold",
+    "Impl",
+    "Merge",
+    "Notify",
+    "NotifyAll",
+    "PerPlugin",
+    "Rule",
+    "Sum",
+    "SumByKey",
+    "TieredIntersection",
+    "Tiers",
+    "UnionOfFirstTier",
+    "Vote",
+    "fail",
+    "plugin_error",
+]
+
 Answer = Callable[..., Any]
+"""A function of an extension point's arguments: one plugin's, or the combined one."""
 
 PERMIT = 1
+"""The vote for a proposal."""
 ABSTAIN = 0
+"""The vote of a plugin without an opinion."""
 REJECT = -1
+"""The vote against a proposal, which no later plugin can overrule."""
 
 
 class _Skip:
@@ -28,6 +63,7 @@ class _Skip:
 
 
 SKIP = _Skip()
+"""What ``pre_predicate`` answers to leave its plugin's ``predicate`` out for this task."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -35,12 +71,15 @@ class Impl:
     """One plugin's implementation, bound to its instance and to the spec's argument order."""
 
     plugin: str
+    """The plugin's name in the policy."""
     fn: Answer
+    """The bound method."""
     source: str = ""
     """Distribution and version, for error messages."""
 
 
 Tiers = Sequence[Sequence[Impl]]
+"""The implementations of one extension point, tier by tier in policy order."""
 
 
 def _flat(tiers: Tiers) -> tuple[Impl, ...]:
@@ -73,6 +112,7 @@ class Rule:
 
     @property
     def name(self) -> str:
+        """The name of the rule."""
         return type(self).__name__
 
     @property
@@ -140,6 +180,7 @@ class Any_(Rule):  # noqa: N801 - `Any` is taken by typing
 
     @property
     def name(self) -> str:
+        """``Any``."""
         return "Any"
 
     def compile(self, point: str, tiers: Tiers, on_error: Callable[[PluginError], None]) -> Answer:
@@ -510,3 +551,4 @@ RULES: tuple[type[Rule], ...] = (
     Compare, All, Any_, Vote, TieredIntersection, FirstTierAll, First, FirstPlugin, Sum, SumByKey,
     Merge, PerPlugin, Fold, Notify, NotifyAll, FirstError, UnionOfFirstTier,
 )  # fmt: skip
+"""All rules, in the order of the reference page."""

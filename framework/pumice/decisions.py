@@ -8,24 +8,36 @@ from typing import Any
 
 @dataclass(slots=True, frozen=True)
 class Bind:
+    """A task that starts on a node."""
+
     task: str
     """``namespace/name``."""
     uid: str
+    """The pod's uid."""
     node: str
+    """The name of the node."""
     annotations: dict[str, str] = field(default_factory=dict, hash=False)
+    """What ``bind_request_mutate`` and the bind context add to the bind request."""
     gpu_groups: tuple[str, ...] = ()
     """The devices that it shares with other tasks, by the groups that share them."""
 
 
 @dataclass(slots=True, frozen=True)
 class Eviction:
+    """A task that loses its place."""
+
     task: str
+    """``namespace/name``."""
     uid: str
+    """The pod's uid."""
     node: str
+    """The node that the task leaves."""
     action: str
+    """The action that decided it."""
     claimant: str
     """The job (``namespace/name``) that gains; empty where there is none."""
     reason: str
+    """Why, for a person."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,23 +45,36 @@ class Promise:
     """A task that waits for room on a node which is still being freed."""
 
     task: str
+    """``namespace/name``."""
     uid: str
+    """The pod's uid."""
     node: str
+    """The node that the task waits for."""
     eviction_occurred: bool = False
+    """Whether tasks were evicted to free the resources."""
 
 
 @dataclass(slots=True, frozen=True)
 class JobState:
+    """A job at the end of the cycle."""
+
     job: str
+    """``namespace/name``."""
     queue: str
+    """The name of its queue."""
     phase: str
+    """The phase of its pod group."""
     ready: int
+    """How many tasks are placed or done."""
     pending: int
+    """How many tasks are pending."""
     reason: str
+    """Why the job waits, for a person; empty if it does not."""
     counted_phase: str = ""
     """The phase by the states of the tasks alone, which is what scenarios expect. ``phase`` says
     Unknown where a running job was found short."""
     conditions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    """Conditions of the pod group, as plugins set them."""
     last_start: float | None = None
     """Epoch seconds at which the job last went from nothing to running, where that is kept."""
     stale_since: float | None = None
@@ -61,9 +86,13 @@ class Decisions:
     """One cycle's outcome, in the order in which it was decided."""
 
     binds: list[Bind] = field(default_factory=list)
+    """Tasks that start now."""
     pipelined: list[Promise] = field(default_factory=list)
+    """Tasks that wait for resources which are being freed."""
     evictions: list[Eviction] = field(default_factory=list)
+    """Tasks that lose their place."""
     jobs: list[JobState] = field(default_factory=list)
+    """Every job at the end of the cycle."""
     task_states: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Task ``namespace/name`` → (status, node) at the end of the cycle."""
 

@@ -7,10 +7,12 @@ class PumiceError(Exception):
     """Base of every error that Pumice raises on purpose. ``hint`` tells what to do about it."""
 
     exit_status = 2
+    """The exit status of the command that it ends."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        """What to do about it; empty if that is clear."""
 
 
 class PolicyError(PumiceError):
@@ -59,11 +61,15 @@ class PluginError(PumiceError):
     """A plugin raised while it was asked. ``__cause__`` is what it raised."""
 
     exit_status = 1
+    """The exit status of the command that it ends."""
 
     def __init__(self, point: str, plugin: str, source: str, cause: BaseException) -> None:
         super().__init__(
             f"plugin {plugin} ({source}) failed in {point}: {type(cause).__name__}: {cause}"
         )
         self.point = point
+        """The extension point that was asked."""
         self.plugin = plugin
+        """The plugin's name in the policy."""
         self.source = source
+        """The plugin's distribution and version."""

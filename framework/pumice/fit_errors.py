@@ -23,10 +23,13 @@ class FitErrors:
         hyper_node: str = "",
     ) -> None:
         self.verdicts = verdicts
+        """The verdicts by position; None where only ``head`` is known."""
         self.rows = rows
         """Node rows that the verdicts are about; None: all nodes."""
         self.head = head
+        """A text that replaces the count of nodes at the beginning."""
         self.hyper_node = hyper_node
+        """The hypernode that was searched; empty for all nodes."""
 
     @classmethod
     def for_all(cls, error: FitError, count: int) -> FitErrors:

@@ -52,6 +52,7 @@ class Ledger:
         self._sink = sink
         self._points = None if points is None else frozenset(points)
         self.statements = statements
+        """Whether operations of statements are recorded."""
         self._handed = 0
         self._kept: list[_Noted] = []
 
@@ -70,6 +71,7 @@ class Ledger:
             yield {"seq": number, **_told(noted)}
 
     def record(self, event: str, **facts: Any) -> None:
+        """Record one event."""
         if self._sink is None:
             self._kept.append((event, facts))
         else:

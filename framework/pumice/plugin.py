@@ -18,6 +18,7 @@ API_VERSION = "1.0"
 """Version of the public API. A plugin may declare the one it was written for."""
 
 Scope = Literal["static", "row", "span", "cluster"]
+"""How far an answer about a node reaches; see :func:`hookimpl`."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 _marker = pluggy.HookimplMarker(PROJECT)
 SCOPE_ATTRIBUTE = "pumice_scope"
@@ -56,6 +57,7 @@ class OptionsModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     collected: ClassVar[dict[str, str]] = {}
+    """Prefix of option names → the dict field that gathers them."""
 
     @model_validator(mode="before")
     @classmethod
@@ -96,7 +98,9 @@ class Plugin:
     name: str
     """The name under which the policy knows this instance."""
     session: Session
+    """The session that this instance belongs to."""
     options: Any
+    """The options from the policy, an instance of ``Options``."""
 
     @classmethod
     def caution(cls, options: Any, companions: Collection[str]) -> str | None:

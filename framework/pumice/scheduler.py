@@ -34,14 +34,18 @@ class Scheduler:
         fresh: bool = False,
     ) -> None:
         self.backend = backend
+        """Where the facts come from and the decisions go."""
         self.holder = policy if isinstance(policy, PolicyHolder) else PolicyHolder(lambda: policy)
+        """Holds the policy and replaces it on a reload."""
         self.ledger = ledger
+        """What records the cycles, if anything does."""
         self.verify = verify
         """Check the books after every action and every remembered answer."""
         self.keeper = ClusterKeeper(verify=verify)
         """Makes each cycle's cluster, out of that of the last one unless ``fresh``."""
         self._fresh = fresh
         self.cycle = 0
+        """The number of the last cycle that was opened."""
         self.memory: dict[str, Any] = {}
         """What plugins and actions note for later cycles, by name."""
 
@@ -82,6 +86,7 @@ class Scheduler:
             )
 
     def run_action(self, session: Session, action: Action) -> None:
+        """Run one action on an open session."""
         session.current_action = action.name
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)

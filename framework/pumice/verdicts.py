@@ -30,8 +30,11 @@ class Status:
     """One reason why a node cannot take a task."""
 
     code: Code
+    """What kind of reason it is."""
     reason: str
+    """The reason, for a person."""
     plugin: str = ""
+    """The plugin that gives it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,9 +42,11 @@ class FitError:
     """Why one node cannot take a task: one status or several."""
 
     statuses: tuple[Status, ...]
+    """One status for each reason."""
 
     @classmethod
     def of(cls, reason: str, code: Code = Code.UNSCHEDULABLE, plugin: str = "") -> FitError:
+        """A fit error with one reason."""
         return cls((Status(code, reason, plugin),))
 
     @property
@@ -51,7 +56,13 @@ class FitError:
 
     @property
     def reasons(self) -> tuple[str, ...]:
+        """The texts of the statuses."""
         return tuple(status.reason for status in self.statuses)
+
+    @property
+    def reason_id(self) -> int:
+        """The number that stands for this error in the vectors of :class:`NodeVerdicts`."""
+        return REASONS.id(self)
 
     def __str__(self) -> str:
         return ", ".join(self.reasons)
@@ -102,7 +113,9 @@ class NodeVerdicts:
 
     def __init__(self, codes: np.ndarray, reasons: np.ndarray) -> None:
         self.codes = codes
+        """A :class:`Code` for each node."""
         self.reasons = reasons
+        """A ``FitError.reason_id`` for each node; 0 is no error."""
 
     @classmethod
     def accept(cls, count: int) -> NodeVerdicts:
@@ -124,6 +137,7 @@ class NodeVerdicts:
         return self
 
     def reject_one(self, position: int, error: FitError) -> None:
+        """Reject one node with a fit error."""
         self.codes[position] = error.code
         self.reasons[position] = REASONS.id(error)
 
@@ -133,6 +147,7 @@ class NodeVerdicts:
 
     @property
     def ok(self) -> np.ndarray:
+        """Mask of the nodes that can take the task."""
         accepted: np.ndarray = self.codes == 0
         return accepted
 
@@ -147,10 +162,14 @@ class Refusal:
     reason: str
     """A short CamelCase code."""
     message: str
+    """The reason, for a person."""
     details: dict[str, Any] = field(default_factory=dict, hash=False)
+    """More about it, by name."""
 
 
 class EvictionKind(enum.Enum):
+    """Which kind of action searches for victims."""
+
     GANG_PREEMPT = "GangPreempt"
     GANG_RECLAIM = "GangReclaim"
     TASK_PREEMPT = "TaskPreempt"
@@ -162,9 +181,13 @@ class EvictionContext:
     """For whom and where victims are sought."""
 
     kind: EvictionKind
+    """Which kind of action searches."""
     job: Job
+    """The job that needs resources."""
     task: Task | None = None
+    """The task that needs resources; None for a whole gang."""
     hyper_node: str = ""
+    """The hypernode in which victims are searched; empty for all nodes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -172,6 +195,10 @@ class BindContext:
     """A bind on its way out; plugins put what ``pre_bind`` needs into ``extensions``."""
 
     task: Task
+    """The task that is bound."""
     node: str
+    """The name of its node."""
     annotations: dict[str, str] = field(default_factory=dict)
+    """Annotations of the bind request."""
     extensions: dict[str, Any] = field(default_factory=dict)
+    """Notes of plugins for ``pre_bind``, by plugin name."""

@@ -3,7 +3,7 @@
 import pytest
 
 from pumice import Plugin, hookimpl
-from pumice.model.facts import NetworkTopology, SubGroupPolicy
+from pumice.model.facts import HyperNode, NetworkTopology, SubGroupPolicy
 from pumice.verdicts import EvictionKind
 from pumice_builtin_actions.gangpreempt import Gangpreempt
 from pumice_builtin_plugins.conformance import Conformance
@@ -16,10 +16,7 @@ from tests.actions._evictions import crowded_world, evicted, with_options
 from tests.framework._build import World, policy, promised, reasons
 
 TIER = [Priority, Gang, Conformance]
-TREE = {
-    "by_tier": {1: ["left", "right"]},
-    "real_nodes": {"left": ["n1", "n2"], "right": ["n3", "n4"]},
-}
+RACKS = {"left": ["n1", "n2"], "right": ["n3", "n4"]}
 
 
 class Racks(Plugin):
@@ -38,10 +35,17 @@ class Racks(Plugin):
         return [[root]]
 
 
+def exactly(node):
+    return {"type": "Node", "selector": {"exactMatch": {"name": node}}}
+
+
 def racks(**claim) -> World:
     """Two racks of two nodes, each node full of one task of a job of its own."""
     world = World()
-    world.inventory.extra["hypernodes"] = TREE
+    world.inventory.hypernodes = {
+        name: HyperNode(name, 1, members=[exactly(node) for node in nodes])
+        for name, nodes in RACKS.items()
+    }
     for number in range(1, 5):
         world.node(f"n{number}", cpu=2)
         world.job(f"v{number}", cpu=2, on=[f"n{number}"], created=float(number))

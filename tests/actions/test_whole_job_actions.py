@@ -88,7 +88,7 @@ class TestSolveReclaim:
         world.queue("b", 0)
         for name in ("v", "w"):
             world.job(name, "b", ask(on="m"))
-        world.job("huge", "a", ask(gpu=9), extra={"priority": 60})
+        world.job("huge", "a", ask(gpu=9), priority=60)
         world.job("x", "a", ask())
         assert evicted(run(world, "solve_reclaim")) == ["w-0"]
         assert evicted(run(world, "solve_reclaim", queueDepth=1)) == []
@@ -143,7 +143,7 @@ class TestTooLarge:
             world.node(node, gpu=3, gpu_memory=1000)
             world.job(f"whole-{node}", "b", ask(gpu=2, on=node))
         if shared:
-            facts = {"fraction": 0.5, "extra": {"gpu_groups": ("g",)}}
+            facts = {"fraction": 0.5, "gpu_groups": ("g",)}
             world.job("part", "b", ask(gpu=0, on="m", **facts))
         world.job("x", "a", *[ask(gpu=2)] * 3)
         searched = []

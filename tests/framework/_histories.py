@@ -111,7 +111,7 @@ def _kai_pod(dice: random.Random, nodes: list[str]) -> dict[str, Any]:
 def _kai_group(dice: random.Random) -> dict[str, Any]:
     facts: dict[str, Any] = {"phase": dice.choice(["", "Running"])}
     if dice.random() < 0.2:
-        facts["extra"] = {"last_start_seconds_ago": dice.choice([5, 500]), "stale_seconds": 100}
+        facts |= {"last_start": NOW - dice.choice([5, 500]), "stale_since": NOW - 100}
     if dice.random() < 0.2:
         inner = (SubGroup("left", 1, "all"), SubGroup("right", 1, "all"))
         facts["sub_groups"] = (SubGroup("all"), *inner)
@@ -159,7 +159,6 @@ class Life:
             priority_classes=dict(inventory.priority_classes),
             hypernodes=dict(inventory.hypernodes),
             others={kind: dict(objects) for kind, objects in inventory.others.items()},
-            extra=dict(inventory.extra),
         )
         for change, objects in (
             (self._change_pod, result.pods),
@@ -191,7 +190,9 @@ class Life:
             case "gone":
                 del pods[uid]
             case "done":
-                pods[uid] = replace(pod, phase=self._pick("Succeeded", "Failed"), extra={})
+                pods[uid] = replace(
+                    pod, phase=self._pick("Succeeded", "Failed"), status_override=""
+                )
             case "label":
                 pods[uid] = replace(pod, labels={**pod.labels, "app": self._pick("db", "web")})
             case "going" if pod.node_name:
@@ -200,7 +201,7 @@ class Life:
                 self.made += 1
                 name = f"{uid.split('+')[0]}+{self.made}"
                 pods[name] = replace(
-                    pod, uid=name, name=name, node_name="", phase="Pending", extra={}
+                    pod, uid=name, name=name, node_name="", phase="Pending", status_override=""
                 )
             case "move":
                 node = self._pick("", *sorted(inventory.nodes))
@@ -302,7 +303,8 @@ class Life:
                 inventory.hypernodes["rack-1"] = rack(self._pick(0, 1))
             case "aim" if inventory.groups and inventory.hypernodes:
                 uid = self._pick(*sorted(inventory.groups))
-                inventory.extra["nominated_hypernodes"] = {uid: "rack-0"}
+                group = replace(inventory.groups[uid], nominated_hyper_node="rack-0")
+                inventory.groups[uid] = group
 
 
 def replace_request(request: Any, scalars: dict[str, float]) -> Any:

@@ -206,7 +206,7 @@ class TestKaiInTheGreedyActions:
         world.node(gpu=2)
         world.queue("q")
         asked = (("a", 9), ("b", 1), ("b", 1))
-        pods = [ask(extra={"subgroup": name}, gpu=gpu) for name, gpu in asked]
+        pods = [ask(sub_group=name, gpu=gpu) for name, gpu in asked]
         world.job("j", "q", *pods)
         world.inventory.groups["ns/j"].sub_groups = [SubGroup("a", 1), SubGroup("b", 2)]
         greedy = made("allocate", plugins=["gang"])
@@ -230,7 +230,7 @@ class TestKaiInTheGreedyActions:
     @pytest.mark.parametrize("where", ["job", "sub-group", "inner sub-group"])
     def test_topologies_are_left_to_others(self, where):
         constraint = {"topology": "dc", "requiredTopologyLevel": "rack"}
-        world = self.jobs(extra={"subgroup": "a"})
+        world = self.jobs(sub_group="a")
         group = world.inventory.groups["ns/j"]
         group.sub_groups = [SubGroup("top", 1), SubGroup("a", 1, parent="top")]
         if where == "job":
@@ -246,7 +246,7 @@ class TestKaiInTheGreedyActions:
     def test_firm_jobs_are_not_taken(self, preemptibility, taken):
         world = self.jobs(gpu=4, on="n")
         world.inventory.groups["ns/j"].preemptibility = preemptibility
-        world.job("x", "q", ask(), extra={"priority": 90})
+        world.job("x", "q", ask(), priority=90)
         plugins = ["priority", {"name": "gang", "disable": ["preemptable"]}]
         decisions = run(world, made("allocate", "preempt", plugins=plugins))
         assert len(decisions.evictions) == taken

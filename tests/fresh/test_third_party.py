@@ -14,8 +14,7 @@ CONTRIB = ROOT / "contrib"
 HARBOUR = """
     from pydantic import Field
 
-    from pumice import Action, Plugin, hookimpl
-    from pumice.model.task import TaskStatus
+    from pumice import Action, Plugin, TaskStatus, hookimpl
 
 
     class Lighthouse(Plugin):

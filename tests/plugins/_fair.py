@@ -10,6 +10,7 @@ from typing import Any
 from pumice.config import policy_from_dict
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
+from pumice.model.families.kai.pod_sets import SUB_GROUP_LABEL
 from pumice.model.gpu.request import GPU
 from pumice.model.job import Job
 from pumice.model.resources import Resource
@@ -27,7 +28,8 @@ def bound(gpu: float, cpu: float = INF, memory: float = INF) -> Resource:
 
 
 def ask(gpu: float = 1, cpu: int = 100, memory: int = 1000, **facts: Any) -> dict[str, Any]:
-    """A pod: ``on`` is its node, ``fraction`` and ``gpu_memory`` ask for a part of a device."""
+    """A pod: ``on`` is its node, ``sub_group`` its sub-group's name, ``fraction`` and
+    ``gpu_memory`` ask for a part of a device."""
     return {"gpu": gpu, "cpu": cpu, "memory": memory, **facts}
 
 
@@ -103,6 +105,8 @@ class FairWorld:
         node = pod.pop("on", "")
         annotations = dict(pod.pop("annotations", {}))
         scalars = {"pods": 1, **pod.pop("scalars", {})}
+        if sub_group := pod.pop("sub_group", ""):
+            pod["labels"] = {**pod.get("labels", {}), SUB_GROUP_LABEL: sub_group}
         fraction, gpu_memory = pod.pop("fraction", None), pod.pop("gpu_memory", None)
         gpu, cpu, memory = pod.pop("gpu"), pod.pop("cpu"), pod.pop("memory")
         if fraction is not None:

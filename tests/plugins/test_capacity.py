@@ -6,10 +6,10 @@ import pytest
 
 from pumice import PERMIT, REJECT
 from pumice.errors import PolicyError
+from pumice.manifests import QUEUE_GATE
 from pumice.model.resources import Resource
 from pumice.verdicts import EvictionContext, EvictionKind
-from pumice_builtin_plugins.capacity.device_quota import DeviceBooks
-from pumice_builtin_plugins.quota.min_resources import QUEUE_GATE
+from pumice_builtin_plugins.capacity.devices import DeviceAccount
 
 GPU = "example.com/gpu"
 CLASS = "deviceclass/gpu.example.com"
@@ -22,17 +22,17 @@ def tree(world, **facts):
         world.queue(name, parent=parent, **facts.get(name, {}))
 
 
-def books(plugin):
+def state(plugin):
     """Everything that events change, to be compared before and after."""
     return {
         name: (
-            list(account.books.allocated),
-            account.share,
-            dict(account.reserved),
-            +account.devices._holders,
-            +account.devices._held,
+            list(queue.account.allocated),
+            queue.share,
+            dict(queue.reserved),
+            +queue.devices._users,
+            +queue.devices._allocated,
         )
-        for name, account in plugin._accounts.items()
+        for name, queue in plugin._queues.items()
     }
 
 
@@ -42,15 +42,15 @@ class TestFlat:
         world.queue("a", deserved={"cpu": 8}, limit={"cpu": 6}, guarantee={"memory": "2Gi"})
         world.queue("b", guarantee={"cpu": 3})
         world.job("x", {"cpu": 1}, queue="a")
-        books = world.open("capacity")._accounts["a"].books
-        assert (books.real_capability.cpu, books.real_capability.memory) == (6000, 10 << 30)
-        assert (books.deserved.cpu, books.deserved.memory) == (6000, 2 << 30)
+        account = world.open("capacity")._queues["a"].account
+        assert (account.real_capability.cpu, account.real_capability.memory) == (6000, 10 << 30)
+        assert (account.deserved.cpu, account.deserved.memory) == (6000, 2 << 30)
 
     def test_a_guarantee_elsewhere_lowers_the_real_capability(self, world):
         world.node("n1", cpu=10)
         world.queue("b", guarantee={"cpu": 7})
         world.job("x", {"cpu": 1})
-        assert world.open("capacity")._accounts["default"].books.real_capability.cpu == 3000
+        assert world.open("capacity")._queues["default"].account.real_capability.cpu == 3000
 
     def test_queues_without_jobs_have_no_account_and_no_opinion(self, world):
         world.queue("a")
@@ -62,7 +62,7 @@ class TestFlat:
         assert plugin.get_queue_deserved_resources(queues["b"]) is None
         assert not plugin.allocatable(queues["b"], world.task("x-0"))
 
-    def test_resources_that_nobody_asked_for_do_not_block(self, world):
+    def test_resources_that_are_not_requested_do_not_block(self, world):
         world.node("n1", cpu=4)
         world.queue("a", limit={"memory": "1Gi"})
         world.job("r", {"cpu": 1, "memory": "4Gi", "on": "n1"}, queue="a")
@@ -111,10 +111,10 @@ class TestTree:
         world.node("n1", cpu=4, example_com_gpu=8)
         tree(world, a={"limit": {"memory": "4Gi", GPU: 3}}, a1={"limit": {"cpu": 2}})
         world.job("x", {"cpu": 1, "example_com_gpu": 1}, queue="a1")
-        accounts = world.open("capacity", hierarchy=True)._accounts
-        real = accounts["a1"].books.real_capability
+        queues = world.open("capacity", hierarchy=True)._queues
+        real = queues["a1"].account.real_capability
         assert (real.cpu, real.memory, real.get(GPU)) == (2000, 4 << 30, 3000)
-        assert accounts["b1"].books.real_capability.get(GPU) == float("inf")
+        assert queues["b1"].account.real_capability.get(GPU) == float("inf")
 
     def test_a_capability_of_the_root_leaves_what_it_does_not_name_unlimited(self, world):
         world.node("n1", cpu=4, example_com_gpu=8)
@@ -131,9 +131,9 @@ class TestTree:
             a1={"guarantee": {"cpu": 4}},
             a2={"guarantee": {"cpu": 4}},
         )
-        accounts = world.open("capacity", hierarchy=True)._accounts
-        assert accounts["a1"].books.real_capability.cpu == 4000
-        assert accounts["root"].books.guarantee.cpu == 0
+        queues = world.open("capacity", hierarchy=True)._queues
+        assert queues["a1"].account.real_capability.cpu == 4000
+        assert queues["root"].account.guarantee.cpu == 0
 
     def test_ancestors_hold_what_their_leaves_hold(self, world):
         world.node("n1", cpu=8)
@@ -141,10 +141,10 @@ class TestTree:
         world.job("x", {"cpu": 1, "on": "n1"}, queue="a1")
         world.job("y", {"cpu": 2, "on": "n1"}, queue="a2", phase="Running")
         world.job("z", {"cpu": 3}, queue="b1", min_resources={"cpu": 3})
-        accounts = world.open("capacity", hierarchy=True)._accounts
-        held = {name: account.books.held.cpu for name, account in accounts.items()}
+        queues = world.open("capacity", hierarchy=True)._queues
+        held = {name: queue.account.allocated_resource.cpu for name, queue in queues.items()}
         assert held == {"root": 3000, "a": 3000, "b": 0, "a1": 1000, "a2": 2000, "b1": 0}
-        assert accounts["root"].books.inqueue.cpu == accounts["b"].books.inqueue.cpu == 3000
+        assert queues["root"].account.inqueue.cpu == queues["b"].account.inqueue.cpu == 3000
 
     @pytest.mark.parametrize(
         "queues, fault",
@@ -189,7 +189,7 @@ class TestTree:
 class TestUndo:
     @pytest.mark.parametrize("hierarchy", [False, True])
     @pytest.mark.parametrize("seed", range(5))
-    def test_a_discard_restores_every_book(self, world, hierarchy, seed):
+    def test_a_discard_restores_every_account(self, world, hierarchy, seed):
         rng = random.Random(seed)
         world.node("n1", cpu=100, example_com_gpu=100)
         tree(world, a={"deserved": {"cpu": 7}}, a1={"deserved": {"cpu": 3, GPU: 1}})
@@ -205,7 +205,7 @@ class TestUndo:
         for number in range(0, 12, 2):
             task = world.task(f"j{number}-0")
             plugin.allocatable(world.session.queues[task.queue], task)
-        before = books(plugin)
+        before = state(plugin)
         statement = world.session.statement()
         for number in rng.sample(range(12), 8):
             task = world.task(f"j{number}-0")
@@ -213,9 +213,9 @@ class TestUndo:
                 statement.evict(task, "test")
             else:
                 assert statement.pipeline(task, 0) is None
-        assert books(plugin) != before
+        assert state(plugin) != before
         statement.discard()
-        assert books(plugin) == before
+        assert state(plugin) == before
 
     def test_reserved_room_becomes_real_and_is_reserved_again(self, world):
         world.node("n1")
@@ -230,26 +230,26 @@ class TestUndo:
         assert plugin.allocatable(queue, x), "a reservation is not held against its own task"
         statement = world.allocate("x-0", node="n1")
         assert not plugin.allocatable(queue, y)
-        assert not plugin._accounts["a"].reserved
+        assert not plugin._queues["a"].reserved
         statement.discard()
         assert not plugin.allocatable(queue, y)
 
 
 class TestSimulation:
-    def test_an_attempt_has_its_own_books(self, world):
+    def test_a_simulation_has_its_own_accounts(self, world):
         world.node("n1", cpu=8)
         tree(world, a={"limit": {"cpu": 2}})
         world.job("v", {"cpu": 2, "on": "n1"}, queue="a1")
         world.job("x", {"cpu": 1}, {"cpu": 2}, queue="a2")
         plugin, queue = world.open("capacity", hierarchy=True), world.session.queues["a2"]
-        before, state, node = books(plugin), {}, world.session.nodes.handle(0)
+        before, cycle_state, node = state(plugin), {}, world.session.nodes.handle(0)
         victim, small, large = world.tasks("v-0", "x-0", "x-1")
-        assert not plugin.simulate_allocatable(state, queue, small)
-        world.session.ask.simulate_remove_task(state, small, victim, node)
-        assert plugin.simulate_allocatable(state, queue, large)
-        world.session.ask.simulate_add_task(state, small, victim, node)
-        assert not plugin.simulate_allocatable(state, queue, small)
-        assert books(plugin) == before
+        assert not plugin.simulate_allocatable(cycle_state, queue, small)
+        world.session.ask.simulate_remove_task(cycle_state, small, victim, node)
+        assert plugin.simulate_allocatable(cycle_state, queue, large)
+        world.session.ask.simulate_add_task(cycle_state, small, victim, node)
+        assert not plugin.simulate_allocatable(cycle_state, queue, small)
+        assert state(plugin) == before
         assert not plugin.simulate_allocatable({}, queue, small)
 
 
@@ -275,28 +275,27 @@ class TestOracle:
                 world.job(f"{name}{number}", {**request, **place}, queue=name)
         plugin = world.open("capacity")
         for name in "ab":
-            account, task = plugin._accounts[name], world.task(f"{name}3-0")
-            held, real = account.books.held, account.books.real_capability
-            future, deserved = held.plus(task.request), account.books.deserved
-            fits = future.less_equal_in(real, task.request)[0]
-            assert plugin.allocatable(account.books.queue, task) == fits
-            due = future.less_equal_partly_in_nonzero(deserved, task.request)[0]
-            assert plugin.preemptive(account.books.queue, [task]) == (fits and due)
+            account, task = plugin._queues[name].account, world.task(f"{name}3-0")
+            future = account.allocated_resource.plus(task.request)
+            fits = future.less_equal_in(account.real_capability, task.request)[0]
+            assert plugin.allocatable(account.queue, task) == fits
+            due = future.less_equal_partly_in_nonzero(account.deserved, task.request)[0]
+            assert plugin.preemptive(account.queue, [task]) == (fits and due)
         reclaimer = world.task("a3-0")
         candidates = world.tasks("b0-0", "b1-0", "b2-0")
         order = world.session.order.sorted_victims(candidates, reclaimer, world.session.queues)
-        expected = self.slow(plugin._accounts["b"].books, reclaimer, order)
+        expected = self.slow(plugin._queues["b"].account, reclaimer, order)
         assert plugin.reclaimable(reclaimer, candidates) == expected
 
     @staticmethod
-    def slow(books, reclaimer, candidates):
-        left, victims = books.held.clone(), []
+    def slow(account, reclaimer, candidates):
+        left, victims = account.allocated_resource.clone(), []
         for task in candidates:
             wanted = set(task.request.names()) & set(reclaimer.request.names()) - {"pods"}
-            if not wanted or not books.guarantee.less_equal(left.minus(task.request)):
+            if not wanted or not account.guarantee.less_equal(left.minus(task.request)):
                 continue
-            immediate = not set(task.request.names()) & set(books.deserved.names())
-            if immediate or left.greater_partly_relevant(books.deserved, task.request):
+            immediate = not set(task.request.names()) & set(account.deserved.names())
+            if immediate or left.greater_partly_relevant(account.deserved, task.request):
                 left.sub(task.request)
                 victims.append(task)
         return victims
@@ -435,21 +434,25 @@ class TestDevices:
         assert CLASS in world.job_of("y").refusals[-1].message
 
     def test_a_shared_claim_is_held_until_its_last_task_goes(self):
-        books, claims, other = DeviceBooks({CLASS: 2000}), {"ns/c": {CLASS: 2000}}, {CLASS: 1000}
-        books.add(claims)
-        books.add(claims)
-        books.take(claims)
-        assert books.lacks(claims) == []
-        assert books.lacks({"ns/d": other}) == [CLASS]
-        books.take(claims)
-        assert books.lacks({"ns/d": other}) == []
+        account, claims, other = (
+            DeviceAccount({CLASS: 2000}),
+            {"ns/c": {CLASS: 2000}},
+            {CLASS: 1000},
+        )
+        account.allocate(claims)
+        account.allocate(claims)
+        account.deallocate(claims)
+        assert account.insufficient(claims) == []
+        assert account.insufficient({"ns/d": other}) == [CLASS]
+        account.deallocate(claims)
+        assert account.insufficient({"ns/d": other}) == []
 
-    def test_a_promise_that_is_kept_does_not_count_twice(self):
-        books, claims = DeviceBooks({CLASS: 3000}), {"ns/c": {CLASS: 2000}}
-        books.promise(claims)
-        books.add(claims)
-        assert books.lacks({"ns/d": {CLASS: 1000}}, promised=True) == []
-        assert books.lacks({"ns/d": {CLASS: 2000}}, promised=True) == [CLASS]
+    def test_an_admitted_claim_that_is_allocated_counts_once(self):
+        account, claims = DeviceAccount({CLASS: 3000}), {"ns/c": {CLASS: 2000}}
+        account.admit(claims)
+        account.allocate(claims)
+        assert account.insufficient({"ns/d": {CLASS: 1000}}, inqueue=True) == []
+        assert account.insufficient({"ns/d": {CLASS: 2000}}, inqueue=True) == [CLASS]
 
 
 def test_unknown_options_are_refused(world):

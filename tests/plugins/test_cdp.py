@@ -62,5 +62,5 @@ def test_a_pod_that_does_not_run_yet_is_not_cooling(world):
 
 
 @pytest.mark.parametrize("conditions", [(), [{"type": "PodScheduled", "status": "False"}]])
-def test_a_pod_that_nobody_placed_is_not_cooling(world, conditions):
+def test_a_pod_without_a_scheduled_condition_is_not_protected(world, conditions):
     assert may_go(world, after=0, annotations={COOLDOWN: "2m"}, conditions=conditions)

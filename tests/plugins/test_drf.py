@@ -5,16 +5,7 @@ import random
 import pytest
 
 from pumice.config import policy_from_dict
-from pumice_builtin_plugins.drf.hierarchy import FairTree
-from pumice_builtin_plugins.drf.job_shares import dominant_share, existing
-
-
-class TestShares:
-    def test_the_largest_part_counts(self):
-        assert dominant_share([2, 3, 0], existing([8, 6, 0])) == 0.5
-
-    def test_a_cluster_without_resources_has_no_shares(self):
-        assert dominant_share([5], existing([0])) == 0.0
+from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 
 
 def three_jobs(world):
@@ -181,7 +172,7 @@ class TestTree:
         rng.shuffle(pending)
         for task in pending:
             statement.pipeline(task, 0)
-            fresh = FairTree(session.queues, drf._shares, session.cluster.total.tolist())
+            fresh = HierarchicalShares(session.queues, drf._shares, session.cluster.total.tolist())
             for left in session.queues.values():
                 for right in session.queues.values():
                     assert drf._tree.compare(left, right) == fresh.compare(left, right)

@@ -42,7 +42,7 @@ def test_one_pod_set_below_its_minimum_makes_the_job_so():
     world = FairWorld()
     world.node()
     world.queue("q")
-    world.job("j", "q", *[ask(on="n", extra={"subgroup": "a"})] * 3, ask(extra={"subgroup": "b"}))
+    world.job("j", "q", *[ask(on="n", sub_group="a")] * 3, ask(sub_group="b"))
     world.inventory.groups["ns/j"].sub_groups = [SubGroup("a"), SubGroup("b")]
     world.job("exact", "q", ask(on="n"))
     world.open("elastic")
@@ -50,7 +50,7 @@ def test_one_pod_set_below_its_minimum_makes_the_job_so():
     assert order(world.job_of("j"), world.job_of("exact")) < 0
 
 
-def test_a_promised_task_counts_as_held(plugin):
+def test_a_pipelined_task_counts_as_active(plugin):
     world = plugin.world
     with world.session.statement() as statement:
         statement.pipeline(world.task("below-1"), 0)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from pumice_builtin_plugins.fairshare.division import Claim, divide
+from pumice_builtin_plugins.fairshare.division import ResourceShare, divide
 
 INF = float("inf")
 
@@ -13,10 +13,10 @@ INF = float("inf")
 def shares(total, *claims, k=0, unit=1):
     """Claims as dicts; answers the shares, then what is left."""
     made = [
-        Claim(
+        ResourceShare(
             deserved=claim.get("quota", 0),
             limit=claim.get("limit", INF),
-            weight=Fraction(claim.get("weight", 1)),
+            over_quota_weight=Fraction(claim.get("weight", 1)),
             request=claim["asks"],
             priority=claim.get("priority", 0),
             usage=Fraction(str(claim.get("usage", 0))),
@@ -24,7 +24,7 @@ def shares(total, *claims, k=0, unit=1):
         for claim in claims
     ]
     left = divide(total, made, Fraction(str(k)), unit)
-    return [claim.share for claim in made], left
+    return [share.fair_share for share in made], left
 
 
 def test_the_unit_that_rounding_leaves_goes_to_who_lost_most():
@@ -37,7 +37,7 @@ def test_among_equal_losses_the_older_queue_gets_the_unit():
     assert shares(11, *claims) == ([6, 5], 0)
 
 
-def test_a_limit_caps_the_share_and_leaves_a_rest_that_nobody_asks_for():
+def test_a_limit_caps_the_share_and_leaves_a_rest_that_no_queue_requests():
     claims = {"quota": 2, "limit": 5, "asks": 6}, {"quota": 2, "asks": 6}
     assert shares(12, *claims) == ([5, 6], 1)
 
@@ -67,12 +67,12 @@ def test_who_used_far_too_much_gets_only_what_others_leave():
     assert shares(8, heavy, {"asks": 4}, k=10) == ([4, 4], 0)
 
 
-def test_nobody_gets_more_than_it_asks_for():
+def test_no_queue_gets_more_than_it_requests():
     claims = {"asks": 1}, {"asks": 10}, {"asks": 10}
     assert shares(9, *claims) == ([1, 4, 4], 0)
 
 
-def test_quotas_are_not_scaled_down_when_they_promise_too_much():
+def test_quotas_are_not_scaled_down_when_they_exceed_the_total():
     claims = {"quota": 8, "asks": 8}, {"quota": 8, "asks": 6}
     assert shares(10, *claims) == ([8, 6], -4)
 
@@ -111,7 +111,7 @@ def test_nothing_to_divide_gives_nothing():
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_all_is_given_that_somebody_may_have(seed):
+def test_nothing_remains_that_a_queue_may_have(seed):
     rng = random.Random(seed)
     claims = [
         {

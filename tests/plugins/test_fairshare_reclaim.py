@@ -5,17 +5,16 @@ from fractions import Fraction
 import pytest
 
 from pumice.model.facts import Queue
-from pumice_builtin_plugins.fairshare.amounts import Amounts
-from pumice_builtin_plugins.fairshare.queues import grow_tree
+from pumice_builtin_plugins.fairshare.quantities import TaskQuantities
+from pumice_builtin_plugins.fairshare.queues import below_common_ancestor, build_tree
 from pumice_builtin_plugins.fairshare.reclaim import (
-    Books,
     EvictionUnit,
+    QueueAllocation,
     Reclaimer,
     ReclaimValidator,
-    lump_of,
-    rivals,
+    eviction_unit,
 )
-from pumice_builtin_plugins.fairshare.usage import NONE
+from pumice_builtin_plugins.fairshare.usage import NO_USAGE
 from tests.plugins._fair import INF, FairWorld, ask, bound
 
 GPU_ONLY = frozenset({2})
@@ -46,22 +45,22 @@ class Rivals:
                     created=index,
                 )
             )
-        self.tree = grow_tree(facts, {}, NONE)
-        self.books = {}
+        self.tree = build_tree(facts, {}, NO_USAGE)
+        self.before = {}
         self.multiplier = Fraction(multiplier)
         for name, given in queues.items():
-            self.tree[name].settle(gpus(given["fair"]), gpus(100))
+            self.tree[name].set_fair_share(gpus(given["fair"]), gpus(100))
             firm = gpus(given.get("firm", 0))
-            self.books[name] = Books(gpus(given["held"]), firm)
+            self.before[name] = QueueAllocation(gpus(given["held"]), firm)
 
     def may(self, queue, required, preemptible=True, **taken):
-        """Whether the queue may take these lumps, a list of GPUs from each queue."""
-        lumps = {
+        """Whether the queue may take these units, a list of GPUs from each queue."""
+        units = {
             name: [EvictionUnit(gpus(amount), GPU_ONLY) for amount in amounts]
             for name, amounts in taken.items()
         }
         reclaimer = Reclaimer(self.tree[queue], EvictionUnit(gpus(required), GPU_ONLY), preemptible)
-        return ReclaimValidator(self.tree, self.books, self.multiplier).allows(reclaimer, lumps)
+        return ReclaimValidator(self.tree, self.before, self.multiplier).allows(reclaimer, units)
 
 
 def leaves(*p1, p2, **more):
@@ -88,10 +87,10 @@ class TestStrategies:
     def test_beyond_its_own_quota_that_does_not_hold(self):
         assert not leaves(2, 3, 2, p2=(2, 3, 3)).may("p1", 1, p2=[1])
 
-    def test_nobody_overtakes_the_queue_it_takes_from(self):
+    def test_the_reclaimer_does_not_exceed_the_ratio_of_its_victim(self):
         assert not leaves(3, 3, 3, p2=(2, 2, 3)).may("p1", 1, p2=[1])
 
-    def test_the_last_lump_may_push_a_queue_below_its_share(self):
+    def test_the_last_unit_may_push_a_queue_below_its_share(self):
         assert leaves(3, 3, 0, p2=(2, 2, 4)).may("p1", 3, p2=[1, 3])
 
     def test_once_at_its_share_a_queue_gives_no_more(self):
@@ -100,8 +99,8 @@ class TestStrategies:
     def test_a_limit_below_the_share_counts_as_the_share(self):
         queues = leaves(3, 3, 1, p2=(4, 4, 3))
         assert not queues.may("p1", 1, p2=[1])
-        queues.tree["p2"].terms = queues.tree["p2"].terms._replace(limit=(INF, INF, 2000))
-        queues.tree["p2"].settle(gpus(4), gpus(100))
+        queues.tree["p2"].quota = queues.tree["p2"].quota._replace(limit=(INF, INF, 2000))
+        queues.tree["p2"].set_fair_share(gpus(4), gpus(100))
         assert queues.may("p1", 1, p2=[1])
 
 
@@ -129,7 +128,7 @@ class TestLevels:
         assert Rivals(**queues).may("b", 1, a=[1])
 
     def test_what_a_sibling_gave_makes_room_in_the_department(self):
-        # d1 holds 4 of 4; without its queue a it would be 4 again, and nobody is overtaken
+        # d1 holds 4 of 4; without its queue a it would be 4 again, and no ratio is exceeded
         queues = {
             **QUEUES,
             "d1": {"quota": 4, "fair": 4, "held": 4},
@@ -139,13 +138,13 @@ class TestLevels:
 
     def test_rivals_stand_just_below_where_the_ways_part(self):
         tree = Rivals(**QUEUES).tree
-        assert [q.name for q in rivals(tree["a"], tree["c"])] == ["d1", "d2"]
-        assert [q.name for q in rivals(tree["a"], tree["b"])] == ["a", "b"]
-        assert [q.name for q in rivals(tree["a"], tree["d1"])] == ["d1", "d1"]
+        assert [q.name for q in below_common_ancestor(tree["a"], tree["c"])] == ["d1", "d2"]
+        assert [q.name for q in below_common_ancestor(tree["a"], tree["b"])] == ["a", "b"]
+        assert [q.name for q in below_common_ancestor(tree["a"], tree["d1"])] == ["d1", "d1"]
 
 
 class TestSaturation:
-    def test_within_its_share_nobody_is_compared(self):
+    def test_within_its_share_no_ratio_is_compared(self):
         assert leaves(0, 3, 2, p2=(0, 2, 3)).may("p1", 1, p2=[1])
 
     def test_a_multiplier_spares_queues_that_are_hardly_more_saturated(self):
@@ -174,36 +173,36 @@ class TestFirmJobs:
         assert Rivals(**queues).may("p1", 1, p2=[1], preemptible=False)
 
 
-class TestLumps:
-    def lump(self, world, *pods, waiting=False):
+class TestEvictionUnits:
+    def unit(self, world, *pods, pending=False):
         world.node()
         world.queue("q")
         world.job("j", "q", *pods)
         world.open("fairshare")
         tasks = world.job_of("j").tasks.values()
-        return lump_of(tasks, Amounts(world.session), waiting=waiting)
+        return eviction_unit(tasks, TaskQuantities(world.session), pending=pending)
 
     def test_the_resources_of_which_there_is_something_are_involved(self, world):
-        lump = self.lump(world, ask(1, cpu=100, memory=0), ask(2, cpu=200, memory=0))
-        assert lump == ((300, 0, 3000), {0, 2})
+        unit = self.unit(world, ask(1, cpu=100, memory=0), ask(2, cpu=200, memory=0))
+        assert unit == ((300, 0, 3000), {0, 2})
 
     def test_mig_instances_weigh_but_involve_no_gpus(self, world):
         mig = {"nvidia.com/mig-2g.10gb": 1000}
-        lump = self.lump(world, ask(0, scalars=mig, on="n"))
-        assert lump == ((100, 1000, 2000), {0, 1})
+        unit = self.unit(world, ask(0, scalars=mig, on="n"))
+        assert unit == ((100, 1000, 2000), {0, 1})
 
     def test_a_waiting_request_of_gpu_memory_involves_gpus(self, world):
-        lump = self.lump(world, ask(gpu_memory=50), waiting=True)
-        assert lump == ((100, 1000, 500), {0, 1, 2})
+        unit = self.unit(world, ask(gpu_memory=50), pending=True)
+        assert unit == ((100, 1000, 500), {0, 1, 2})
 
     def test_each_resource_is_taken_from_who_gives(self):
         queues = leaves(3, 3, 2, p2=(2, 2, 3))
-        lump = EvictionUnit((10, 20, 1000), GPU_ONLY)
-        queues.books["p2"] = Books((100, 100, 3000), (0, 0, 0))
-        judge = ReclaimValidator(queues.tree, queues.books, Fraction(1))
-        assert judge.allows(Reclaimer(queues.tree["p1"], lump, True), {"p2": [lump]})
-        assert judge.left["p2"] == (90, 80, 2000)
-        assert judge.left["d"] == (-10, -20, 4000)
+        unit = EvictionUnit((10, 20, 1000), GPU_ONLY)
+        queues.before["p2"] = QueueAllocation((100, 100, 3000), (0, 0, 0))
+        validator = ReclaimValidator(queues.tree, queues.before, Fraction(1))
+        assert validator.allows(Reclaimer(queues.tree["p1"], unit, True), {"p2": [unit]})
+        assert validator.remaining["p2"] == (90, 80, 2000)
+        assert validator.remaining["d"] == (-10, -20, 4000)
 
 
 class TestCanReclaim:
@@ -271,7 +270,7 @@ class TestScenarios:
     def test_shares_are_those_from_before_the_search(self, world):
         self.full(world, *[ask(on="n")] * 4, min_member=1)
         with world.session.statement() as statement:
-            # The queue's books have lost a GPU by now; the plan is judged without that.
+            # The queue has lost a GPU by now; the plan is validated without that.
             statement.evict(world.task("victim-3"), "test")
             statement.pipeline(world.task("claim-0"), 0)
             assert self.validate(world, "victim-3")

@@ -1,4 +1,4 @@
-"""Time-based fair share: what queues used lately, told from outside or remembered."""
+"""Time-based fair share: recent usage, from a source or from the history."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import pytest
 
 from pumice.errors import PluginError
 from pumice.model.gpu.request import GPU
-from pumice_builtin_plugins.fairshare.usage import UsageHistory, Window, read_usage
+from pumice_builtin_plugins.fairshare.usage import UsageHistory, Window, parse_usage
 from tests.plugins._fair import FairWorld, ask
 
 HOUR = 3600.0
@@ -37,7 +37,7 @@ class TestSources:
 
     @pytest.mark.parametrize("k,expected", [(0, [8, 8]), (1, [5, 11]), (2, [3, 13])])
     def test_a_table_in_the_facts_shifts_shares_by_k(self, world, k, expected):
-        world.inventory.extra["queue_usage"] = USED
+        world.inventory.queue_usage = USED
         world.open("fairshare", kValue=k)
         assert world.shares("a", "b") == expected
 
@@ -55,12 +55,12 @@ class TestSources:
         assert asked == [world.now]
 
     def test_a_table_that_makes_no_sense_names_queue_and_resource(self, world):
-        world.inventory.extra["queue_usage"] = {"a": {GPU: -1}}
+        world.inventory.queue_usage = {"a": {GPU: -1}}
         with pytest.raises(PluginError, match=f"queue a: {GPU} is -1"):
             world.open("fairshare")
 
     def test_what_a_table_leaves_out_is_nothing(self):
-        assert read_usage({"a": {GPU: 0.5}}) == {"a": (0, 0, 0.5)}
+        assert parse_usage({"a": {GPU: 0.5}}) == {"a": (0, 0, 0.5)}
 
 
 class TestHistory:

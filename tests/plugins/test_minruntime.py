@@ -34,7 +34,7 @@ def may_reclaim(world, victim, job="new-a"):
 
 
 class TestPreempt:
-    def test_without_any_runtime_nobody_is_protected(self, world):
+    def test_without_any_runtime_no_job_is_protected(self, world):
         world.open("minruntime")
         assert may_preempt(world, "run-a")
 
@@ -177,7 +177,7 @@ class TestElastic:
         assert validate(world.scenario("new-a", "run-b-0"))
 
     def test_every_pod_set_keeps_its_own_minimum(self, world):
-        pods = [ask(on="n", extra={"subgroup": name}) for name in ("x", "x", "x", "y")]
+        pods = [ask(on="n", sub_group=name) for name in ("x", "x", "x", "y")]
         world.job("sets", "b", *pods, last_start=world.now - 60)
         world.inventory.groups["ns/sets"].sub_groups = [SubGroup("x"), SubGroup("y")]
         runtime(world, "b", reclaim=1000)

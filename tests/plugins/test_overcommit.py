@@ -1,4 +1,4 @@
-"""How much may be promised of a cluster."""
+"""How far a cluster is overcommitted by admitted jobs."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from pumice import PERMIT, REJECT
 
 
 def cluster(world, **minimum):
-    """10 cpu, of which a task holds 2; admitted jobs are promised 3."""
+    """10 cpu, of which a task holds 2; admitted jobs need 3."""
     world.node("n1", cpu=10, memory="10Gi")
     world.job("runs", {"cpu": 2, "on": "n1"}, phase="Running")
     world.job("waits", phase="Inqueue", min_resources={"cpu": 3})
@@ -51,14 +51,14 @@ def test_an_admitted_job_counts_for_the_next(world):
     assert overcommit.job_enqueueable(new) == REJECT
 
 
-def test_an_admitted_job_is_promised_all_of_its_minimum_though_part_of_it_is_placed(world):
+def test_an_admitted_job_counts_with_its_whole_minimum_though_part_of_it_is_placed(world):
     world.node("n1", cpu=10)
     world.job("half", {"cpu": 5, "on": "n1"}, phase="Inqueue", min_resources={"cpu": 6})
     world.job("new", phase="Pending", min_resources={"cpu": 2})
     assert world.open("overcommit").job_enqueueable(world.job_of("new")) == REJECT
 
 
-def test_a_running_job_is_promised_what_is_missing_of_its_minimum(world):
+def test_a_running_job_counts_with_its_unmet_minimum(world):
     world.node("n1", cpu=10)
     world.job("half", {"cpu": 5, "on": "n1"}, phase="Running", min_resources={"cpu": 6})
     world.job("new", phase="Pending", min_resources={"cpu": 6})

@@ -62,7 +62,7 @@ def test_all_budgets_must_agree_and_a_spared_pod_uses_them_up(web):
 
 
 @pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}}, {"matchExpressions": []}])
-def test_a_budget_that_selects_nothing_in_particular_protects_nobody(web, selector):
+def test_a_budget_that_selects_nothing_in_particular_protects_no_pod(web, selector):
     budget(web, "b", 0, selector)
     assert allowed(web, "v-0") == ["v-0"]
 
@@ -75,5 +75,5 @@ def test_other_namespaces_and_disruptions_that_are_counted_already(web):
 
 @pytest.mark.parametrize("value", [False, "false"])
 def test_switched_off_it_abstains(web, value):
-    web.inventory.extra["feature_gates"] = {"PodDisruptionBudgetsSupport": value}
+    web.inventory.feature_gates = {"PodDisruptionBudgetsSupport": value}
     assert allowed(web, *ALL) is None

@@ -19,8 +19,8 @@ def fill(total, *queues):
         np.array(total, float),
         weights,
         requests=np.array(requests, float),
-        bounds=np.array(bounds, float),
-        floors=np.array(floors, float),
+        capabilities=np.array(bounds, float),
+        guarantees=np.array(floors, float),
         pods=len(total),
     ).tolist()
 
@@ -57,7 +57,7 @@ class TestWaterFill:
         assert fill([0, 0], (1, [5, 5], [_INF, _INF], [0, 0])) == [[0, 0]]
 
     @pytest.mark.parametrize("seed", range(20))
-    def test_nothing_is_shared_twice_or_left_that_somebody_wants(self, seed):
+    def test_nothing_is_shared_twice_or_left_that_a_queue_requests(self, seed):
         rng = random.Random(seed)
         dims, count = 3, rng.randint(1, 12)
         total = [rng.choice([10, 10**4, 10**13]) for _ in range(dims)]
@@ -148,17 +148,20 @@ class TestQueues:
         assert proportion.job_enqueueable(world.job_of("ja")) == REJECT
         assert world.job_of("ja").refusals[-1].message == "queue a is Closed"
 
-    def test_undoing_restores_the_books_exactly(self, world):
+    def test_undoing_restores_the_accounts_exactly(self, world):
         two_queues(world)
         proportion = world.open("proportion")
         queue = world.session.queues["a"]
-        before = list(proportion._shares["a"].allocated), proportion._shares["a"].share
+        before = list(proportion._accounts["a"].allocated), proportion._accounts["a"].share
         statement = world.allocate("ja-0", "ja-1", node="n1")
         statement.evict(world.task("jb-0"), "test")
         assert proportion.get_queue_allocated_resources(queue).cpu == 4000
         statement.discard()
-        assert (list(proportion._shares["a"].allocated), proportion._shares["a"].share) == before
-        assert proportion._shares["b"].allocated[0] == 6000
+        assert (
+            list(proportion._accounts["a"].allocated),
+            proportion._accounts["a"].share,
+        ) == before
+        assert proportion._accounts["b"].allocated[0] == 6000
 
 
 class TestReclaim:
@@ -222,7 +225,7 @@ class TestAdmission:
         world.job("new", queue="q", phase="Pending", min_resources={"cpu": 4})
         assert world.open("proportion").job_enqueueable(world.job_of("new")) == REJECT
 
-    def test_a_running_job_below_its_minimum_in_tasks_is_promised_nothing(self, world):
+    def test_a_running_job_below_min_member_adds_no_inqueue(self, world):
         world.node("n1", cpu=4)
         world.job("done", queue="q", phase="Running", min_member=1, min_resources={"cpu": 4})
         world.job("new", queue="q", phase="Pending", min_resources={"cpu": 4})
@@ -243,4 +246,4 @@ class TestSimulation:
         ask.simulate_add_task(first, waiting, world.task("jb-0"), node)
         assert not ask.simulate_allocatable(first, b, waiting)
         assert not ask.simulate_allocatable(second, b, waiting)
-        assert proportion._shares["b"].allocated[0] == 6000
+        assert proportion._accounts["b"].allocated[0] == 6000

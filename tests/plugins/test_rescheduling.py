@@ -25,7 +25,7 @@ def hot(world):
             world.node("n1", cpu=4)
             world.node("n2", cpu=4)
             world.job("j", {"cpu": 1, "on": "n1"}, {"cpu": 1, "on": "n1"})
-        world.inventory.extra["node_usage"] = {
+        world.inventory.node_usage = {
             "n1": {"cpu": {"10m": 70}, "memory": {"10m": 10}},
             "n2": {"cpu": {"10m": 5}, "memory": {"10m": 5}},
         }

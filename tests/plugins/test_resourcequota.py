@@ -4,7 +4,7 @@ from pumice import PERMIT, REJECT
 
 
 def job(world, **minimum):
-    world.job("j", phase="Pending", min_resources={"cpu": 1}, extra={"min_resources": minimum})
+    world.job("j", phase="Pending", min_resources={"cpu": 1}, quota_min_resources=minimum)
     plugin = world.open("resourcequota")
     return plugin, world.job_of("j")
 

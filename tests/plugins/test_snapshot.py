@@ -57,7 +57,7 @@ def facts(fact):
     for key, value in plain.items():
         if isinstance(value, tuple):
             plain[key] = list(value)
-    return {k: v for k, v in plain.items() if v and k not in ("extra", "raw", "containers")}
+    return {k: v for k, v in plain.items() if v and k not in ("raw", "containers")}
 
 
 def assert_same(world):
@@ -84,7 +84,7 @@ def test_a_kai_cluster_is_read_back_as_it_was(world):
     world.job(
         "j",
         "q",
-        ask(on="n", extra={"subgroup": "x"}, labels={"role": "head"}),
+        ask(on="n", sub_group="x", labels={"role": "head"}),
         ask(fraction=0.5, gates=("wait",)),
         created=3000.0,
         preemptibility="non-preemptible",
@@ -123,6 +123,7 @@ def test_a_volcano_cluster_is_read_back_as_it_was(world):
         min_member=2,
         min_task_member={"ps": 1},
         min_resources=Resource(250, 1000),
+        quota_min_resources={"cpu": 250, "memory": 1000},
         priority_class="high",
         phase="Inqueue",
         network_topology=NetworkTopology("hard", 2),
@@ -165,13 +166,17 @@ def test_a_pod_that_asks_less_than_its_containers_is_written_as_one(world):
 
 def test_policy_clock_and_told_facts_are_part_of_it(world):
     world.node()
-    world.queue("q", extra={"index": 3})
-    world.inventory.extra["scheduler_params"] = {"schedulerName": "kai-scheduler"}
+    world.queue("q")
+    world.job("j", "q", ask(on="n", status_override="Releasing", gpu_groups=("0",)), priority=7)
+    world.inventory.feature_gates = {"SomeGate": False}
+    world.inventory.scheduler_params = {"schedulerName": "kai-scheduler"}
     told = content(world)
     assert told["config"]["tiers"] == [{"plugins": ["snapshot"]}]
     assert told["schedulerParams"] == {"schedulerName": "kai-scheduler"}
     assert told["extra"]["now"] == world.now
-    assert told["extra"]["queues"] == {"q": {"index": 3}}
+    assert told["extra"]["tasks"] == {"ns/j-0": {"state": "Releasing", "gpu_groups": ["0"]}}
+    assert told["extra"]["jobs"] == {"ns/j": {"priority": 7}}
+    assert told["extra"]["feature_gates"] == {"SomeGate": False}
 
 
 def test_objects_that_are_kept_as_read_are_in_their_lists(world):

@@ -13,8 +13,8 @@ def pod_sets(**sets):
     world.queue("q")
     pods = []
     for name, (_, running, waiting) in sets.items():
-        pods += [ask(on="n", extra={"subgroup": name})] * running
-        pods += [ask(extra={"subgroup": name})] * waiting
+        pods += [ask(on="n", sub_group=name)] * running
+        pods += [ask(sub_group=name)] * waiting
     world.job("j", "q", *pods)
     world.inventory.groups["ns/j"].sub_groups = [
         SubGroup(name, minimum) for name, (minimum, *_) in sets.items()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugins._fair import FairWorld, ask, placing_order
+from tests.plugins._fair import placing_order
 
 LABEL = "kai.scheduler/task-priority"
 
@@ -28,15 +28,6 @@ def test_a_label_that_is_no_number_comes_after_those_that_are(text):
 
 def test_two_labels_that_are_no_numbers_leave_it_to_the_age():
     assert order("b", "a") == [0, 1]
-
-
-def test_the_label_may_be_told_from_outside():
-    world = FairWorld()
-    world.node()
-    world.queue("q")
-    world.job("j", "q", ask(), ask(extra={"task_order_priority": 3}))
-    world.open("taskorder")
-    assert world.session.ask.task_order(world.task("j-0"), world.task("j-1")) > 0
 
 
 def test_behind_plugins_that_know_roles_it_only_breaks_ties():

@@ -13,7 +13,7 @@ from pumice.verdicts import Code
 from pumice_builtin_plugins.tdm.disruption_budget import (
     MAX_UNAVAILABLE,
     MIN_AVAILABLE,
-    most_evictable,
+    max_evictions,
 )
 from pumice_builtin_plugins.tdm.plugin import ZONE, is_open
 
@@ -137,11 +137,11 @@ def test_budgets_of_jobs(zoned, annotations, most):
     done = [{"facts": {"phase": phase}} for phase in ("Succeeded", "Failed")]
     zoned.job("v", *[{"on": "n1"}] * 3, {}, *done, annotations=annotations)
     zoned.open("tdm")
-    assert most_evictable(zoned.job_of("v")) == most
+    assert max_evictions(zoned.job_of("v")) == most
 
 
 class TestVictims:
-    def test_only_a_pod_that_nobody_may_take_preempts(self, zoned):
+    def test_only_a_pod_that_is_not_preemptable_preempts(self, zoned):
         no = {"facts": {"annotations": {"volcano.sh/preemptable": "false"}}}
         zone = {"volcano.sh/preemptable": "false", ZONE: "*"}
         zoned.job("v", {"on": "n3"}, {"on": "n3"}, {"on": "n1"})
@@ -166,7 +166,7 @@ class TestVictims:
         clocks = ("19:00:00", "19:00:59", "19:01:00", "19:01:30")
         assert [round_at(clock) for clock in clocks] == [1, 0, 1, 0]
 
-    def test_zones_that_nobody_set_are_not_emptied(self, zoned):
+    def test_zones_without_a_window_are_not_emptied(self, zoned):
         zoned.job("v", {"on": "n2"})
         zoned.now = at("20:00:00")
         assert zoned.open("tdm", **DAY).victim_tasks(zoned.tasks("v-0")) == []

@@ -202,7 +202,7 @@ class TestScores:
 
     def test_a_pod_set_has_its_own_before_those_of_its_parents(self):
         racks = Racks("b1/r1=2", "b1/r2=4")
-        racks.gang(ask(extra={"subgroup": "a"}), ask(extra={"subgroup": "b"}), preferred="rack")
+        racks.gang(ask(sub_group="a"), ask(sub_group="b"), preferred="rack")
         own = {"topology": "dc", "preferredTopologyLevel": "block"}
         racks.inventory.groups["ns/j"].sub_groups = [
             SubGroup("a", 1, topology_constraint=own),

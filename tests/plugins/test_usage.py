@@ -50,7 +50,7 @@ def cluster(world):
     """Two nodes of 4 cpu and 8Gi, the second without a measurement."""
     world.node("n1")
     world.node("n2")
-    world.inventory.extra["node_usage"] = {"n1": used(20, 40)}
+    world.inventory.node_usage = {"n1": used(20, 40)}
     world.job("j", {"cpu": 2}, {"cpu": 2})
     return world
 
@@ -90,13 +90,13 @@ class TestScore:
         assert scores(cluster, plugin) == before
 
     def test_a_node_at_risk_makes_estimates_higher(self, cluster):
-        cluster.inventory.extra["node_usage"]["n1"] = used(20, 100)
+        cluster.inventory.node_usage["n1"] = used(20, 100)
         plugin = cluster.open("usage")
         cluster.allocate("j-0", node="n1")
         assert scores(cluster, plugin)[0] == pytest.approx(500 * (0.8 - 0.42) / 2)
 
     def test_a_load_is_never_more_than_all(self, cluster):
-        cluster.inventory.extra["node_usage"]["n1"] = used(90, 40)
+        cluster.inventory.node_usage["n1"] = used(90, 40)
         plugin = cluster.open("usage")
         cluster.allocate("j-0", node="n1")
         assert scores(cluster, plugin)[0] == pytest.approx(150)
@@ -138,7 +138,7 @@ class TestPredicate:
 
     @pytest.mark.parametrize("load, code", [((80, 80), 0), ((80.1, 0), 3), ((0, 80.1), 3)])
     def test_above_a_threshold(self, cluster, load, code):
-        cluster.inventory.extra["node_usage"]["n1"] = used(*load)
+        cluster.inventory.node_usage["n1"] = used(*load)
         assert self.codes(cluster).codes.tolist() == [code, 0]
 
     def test_which_one_is_told(self, cluster):
@@ -148,14 +148,14 @@ class TestPredicate:
     @pytest.mark.parametrize("age, code", [(300, 3), (301, 0)])
     def test_old_measurements_do_not_count(self, cluster, age, code):
         facts = used(99, 99, measured=cluster.now - age)
-        cluster.inventory.extra["node_usage"]["n1"] = facts
+        cluster.inventory.node_usage["n1"] = facts
         assert self.codes(cluster).codes.tolist() == [code, 0]
 
     @pytest.mark.parametrize(
         "facts", [{"cpu": 99}, {"cpu": {"10m": "x"}}, used(99, 99, measured="noon"), []]
     )
     def test_unreadable_measurements_do_not_count(self, cluster, facts):
-        cluster.inventory.extra["node_usage"]["n1"] = facts
+        cluster.inventory.node_usage["n1"] = facts
         assert self.codes(cluster).codes.tolist() == [0, 0]
 
 

@@ -81,7 +81,7 @@ def _running(
         elif shared:
             # Two by two on a device, in groups as a scheduler would have made them.
             free[node] -= size
-            facts |= {"fraction": size, "extra": {"gpu_groups": (f"{name}-{number}",)}}
+            facts |= {"fraction": size, "gpu_groups": (f"{name}-{number}",)}
         pods.append(
             ask(
                 gpu=0 if shared else size,
@@ -203,7 +203,7 @@ def _slot(place: tuple[str, str], half: bool, dice: random.Random) -> dict[str, 
     node, group = place
     facts = {"deleted": FairWorld().now} if dice.random() < 0.05 else {}
     if half:
-        facts |= {"fraction": 0.5, "extra": {"gpu_groups": (group,)}}
+        facts |= {"fraction": 0.5, "gpu_groups": (group,)}
     return ask(gpu=0 if half else 1, on=node, **facts)
 
 

@@ -32,10 +32,11 @@ from pumice_builtin_actions.greedy import pending_work
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import Evictable
-from pumice_builtin_plugins.fairshare.amounts import NOTHING
-from pumice_builtin_plugins.fairshare.order import JobAmounts
+from pumice_builtin_plugins.fairshare.order import JobQuantities
+from pumice_builtin_plugins.fairshare.quantities import NOTHING
 from pumice_builtin_plugins.kube.pod_counts import Tally
-from pumice_builtin_plugins.quota.queue_books import QueueShare, add_to, take_from
+from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
+from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 from tests.twin.worlds import POLICIES, SOLVING, TwinWorld, seeded_twin_world
 
 CLUSTERS = 1000
@@ -186,19 +187,23 @@ def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _old_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a queue gets and gives back is not seen in its share."""
-    monkeypatch.setattr(QueueShare, "add", lambda share, task: add_to(share.allocated, task))
-    monkeypatch.setattr(QueueShare, "take", lambda share, task: take_from(share.allocated, task))
+    monkeypatch.setattr(
+        QueueAccount, "allocate", lambda account, task: add_request(account.allocated, task)
+    )
+    monkeypatch.setattr(
+        QueueAccount, "deallocate", lambda account, task: subtract_request(account.allocated, task)
+    )
 
 
 def _no_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job of which it is remembered what it asks for is taken to ask for nothing."""
-    next_request = JobAmounts.next_request
+    next_request = JobQuantities.next_request
 
-    def forgotten(amounts: JobAmounts, job: Any) -> Any:
-        known = job is not None and job.uid in amounts._asked and amounts._remembers
-        return NOTHING if known else next_request(amounts, job)
+    def forgotten(quantities: JobQuantities, job: Any) -> Any:
+        known = job is not None and job.uid in quantities._requests and quantities._cached
+        return NOTHING if known else next_request(quantities, job)
 
-    monkeypatch.setattr(JobAmounts, "next_request", forgotten)
+    monkeypatch.setattr(JobQuantities, "next_request", forgotten)
 
 
 def _old_tallies(monkeypatch: pytest.MonkeyPatch) -> None:

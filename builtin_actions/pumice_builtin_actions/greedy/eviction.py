@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from pumice import Code, Job, JobHeap, Session, Statement, Task
-from pumice.session.nodes.queries import PATIENCE
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
+
+_FEW_TRIES = 4
+"""So many rows are taken one by one before the rest is sorted."""
 
 
 def may_claim(session: Session, job: Job) -> bool:
@@ -81,7 +83,7 @@ def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
     Mostly one of the first will do, so the others are put in order only when they come up.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    for _ in range(min(len(rows), PATIENCE)):
+    for _ in range(min(len(rows), _FEW_TRIES)):
         position = int(scores.argmax())
         yield int(rows[position])
         rows, scores = np.delete(rows, position), np.delete(scores, position)

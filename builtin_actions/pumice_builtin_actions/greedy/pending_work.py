@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from pumice import Job, LiveHeap, Session, SubJob, Task
-
-QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+from pumice.manifests import QUEUE_GATE
 
 
 class PendingSubJob:

@@ -8,7 +8,6 @@ import numpy as np
 
 from pumice import (
     ALLOCATED_STATUSES,
-    OUTSIDE,
     ROOT,
     Choice,
     FitErrors,
@@ -141,7 +140,7 @@ class Placement:
         errors = session.queries.fit_errors(task, rows, hyper_node=name)
         if session.shard.mode == "hard" and errors.verdicts is not None:
             inside = session.shard.inside if rows is None else session.shard.inside[rows]
-            errors = errors.overlaid(~inside, OUTSIDE)
+            errors = errors.overlaid(~inside, session.shard.fit_error)
         return errors
 
 

@@ -1,4 +1,4 @@
-"""Queues with a capability, a deserved amount and a guarantee each, flat or in a tree."""
+"""Queues with capability, deserved and guarantee, flat or in a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues with a capability, a deserved amount and a guarantee each, flat or in a tree."""
+"""Queues with capability, deserved and guarantee, flat or in a tree."""
 
 from __future__ import annotations
 
@@ -20,26 +20,30 @@ from pumice import (
     Task,
     hookimpl,
 )
-from pumice_builtin_plugins.capacity.accounts import Account
-from pumice_builtin_plugins.capacity.device_quota import ClaimReader
-from pumice_builtin_plugins.capacity.holdings import Holdings
-from pumice_builtin_plugins.capacity.reclaim import Reclaiming
-from pumice_builtin_plugins.capacity.tree import flat_accounts, tree_accounts
-from pumice_builtin_plugins.quota.feature_gates import gate
+from pumice.manifests import QUEUE_GATE
+from pumice_builtin_plugins.capacity.allocations import Allocations
+from pumice_builtin_plugins.capacity.devices import ClaimReader
+from pumice_builtin_plugins.capacity.queues import (
+    CapacityQueue,
+    below_common_ancestor,
+    common_depth,
+)
+from pumice_builtin_plugins.capacity.reclaim import VictimSelection
+from pumice_builtin_plugins.capacity.tree import flat_queues, queue_tree
+from pumice_builtin_plugins.kube.feature_gates import is_enabled
 from pumice_builtin_plugins.quota.min_resources import (
-    QUEUE_GATE,
     deduct_gated,
     min_request,
     refuse,
     refuse_for,
 )
-from pumice_builtin_plugins.quota.queue_books import Columns, fits
+from pumice_builtin_plugins.quota.resource_columns import ResourceColumns, fits
 
 
 class Capacity(Plugin):
-    """Bound queues by their capability and let them reclaim up to their deserved amount.
+    """Bound queues by their capability and let them reclaim up to what they deserve.
 
-    In a tree every ancestor's bound holds, too, and jobs belong into leaves: a tree with a fault
+    In a tree the bounds of all ancestors hold, too, and jobs belong into leaves. A faulty tree
     (no ``root``, an unknown parent, a job in an inner queue) lets nothing start.
     """
 
@@ -55,12 +59,12 @@ class Capacity(Plugin):
         devices: bool | None = Field(
             None,
             alias="capacity.DynamicResourceAllocationEnable",
-            description="Count claimed devices; by default as the feature gate tells.",
+            description="Count claimed devices; default: the feature gate's value.",
         )
         device_capacities: bool | None = Field(
             None,
             alias="capacity.DRAConsumableCapacityEnable",
-            description="Count capacities taken of devices; by default as the feature gate tells.",
+            description="Count consumed device capacities; default: the feature gate's value.",
         )
 
         @field_validator("ancestor_reclaim_level")
@@ -71,122 +75,102 @@ class Capacity(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         session, options = self.session, self.options
-        self._columns = Columns(session)
+        self._columns = ResourceColumns(session)
         self._fault = ""
         if options.hierarchy:
-            self._accounts, self._fault = tree_accounts(session, self._columns)
+            self._queues, self._fault = queue_tree(session, self._columns)
         else:
-            self._accounts = flat_accounts(session, self._columns)
+            self._queues = flat_queues(session, self._columns)
         if self._fault:
             logger.warning("{}: {}: nothing is started", self.name, self._fault)
             for job in session.jobs.values():
                 job.refusals.append(Refusal("FaultyQueueTree", self._fault))
         self._levels = options.ancestor_reclaim_level if options.hierarchy else 0
-        self._holdings = Holdings(self._accounts, self._columns, self._read_claims())
-        self._holdings.count_devices(session)
+        self._allocations = Allocations(self._queues, self._columns, self._claim_reader())
+        self._allocations.count_devices(session)
 
-    def _read_claims(self) -> ClaimReader | None:
-        """A reader of claims, where devices are counted and some queue limits them."""
-        wanted, capacities = self.options.devices, self.options.device_capacities
-        if wanted is None:
-            wanted = gate(self.session, "DynamicResourceAllocation", default=True)
-        if capacities is None:
-            capacities = gate(self.session, "DRAConsumableCapacity", default=False)
-        if not wanted or not any(a.devices.limits for a in self._accounts.values()):
-            return None
-        return ClaimReader(self.session, capacities=capacities)
+    # -- admission of jobs
 
-    def _account(self, queue: Queue, *, open_only: bool = True) -> Account | None:
-        """The account of a queue in which something can start."""
-        if self._fault or (open_only and queue.state != "Open"):
-            return None
-        account = self._accounts.get(queue.name)
-        return account if account is not None and account.is_leaf else None
+    @hookimpl
+    def job_enqueueable(self, job: Job) -> int:
+        leaf = self._open_leaf(self.session.queue_of(job))
+        if leaf is None:
+            return refuse_for(job, self._fault or f"queue {job.queue} is not open")
+        claims = self._allocations.claims_of_minimum(job)
+        for queue in leaf.path:
+            insufficient = queue.account.insufficient(min_request(job))
+            insufficient += queue.devices.insufficient(claims, inqueue=True)
+            if insufficient:
+                what = f"queue {queue.name} resource quota insufficient"
+                return refuse(job, what, "insufficient", insufficient)
+        return PERMIT
 
-    # -- who goes first
+    @hookimpl
+    def job_enqueued(self, job: Job) -> None:
+        leaf = self._queues.get(job.queue)
+        minimum = deduct_gated(job, min_request(job))
+        for queue in leaf.path if leaf is not None else ():
+            queue.account.inqueue.add(minimum)
+        self._allocations.admit_devices(job)
+
+    # -- order of queues
 
     @hookimpl
     def queue_order(self, left: Queue, right: Queue) -> int:
         if left.priority != right.priority:
             return right.priority - left.priority
-        l_account, r_account = self._accounts.get(left.name), self._accounts.get(right.name)
-        if l_account is None or r_account is None or l_account is r_account:
+        l_queue, r_queue = self._queues.get(left.name), self._queues.get(right.name)
+        if l_queue is None or r_queue is None or l_queue is r_queue:
             return 0
-        if l_account.is_leaf != r_account.is_leaf:
-            return -1 if l_account.is_leaf else 1
-        l_account, r_account = _below_common(l_account, r_account)
-        if l_account.share != r_account.share:
-            return -1 if l_account.share < r_account.share else 1
-        return l_account.unentitled - r_account.unentitled
+        if l_queue.is_leaf != r_queue.is_leaf:
+            return -1 if l_queue.is_leaf else 1
+        l_queue, r_queue = below_common_ancestor(l_queue, r_queue)
+        if l_queue.share != r_queue.share:
+            return -1 if l_queue.share < r_queue.share else 1
+        return l_queue.deserves_nothing - r_queue.deserves_nothing
 
     @hookimpl
     def victim_queue_order(self, left: Queue, right: Queue, preemptor_queue: Queue) -> int:
-        """Close relatives give first."""
-        claimant = self._accounts.get(preemptor_queue.name)
-        l_account, r_account = self._accounts.get(left.name), self._accounts.get(right.name)
-        if claimant is None or l_account is None or r_account is None:
+        """Volcano evicts from the closest relatives of the preemptor's queue first."""
+        preemptor = self._queues.get(preemptor_queue.name)
+        l_queue, r_queue = self._queues.get(left.name), self._queues.get(right.name)
+        if preemptor is None or l_queue is None or r_queue is None:
             return 0
-        return _common(r_account, claimant) - _common(l_account, claimant)
+        return common_depth(r_queue, preemptor) - common_depth(l_queue, preemptor)
 
-    # -- what fits
+    # -- placement of tasks
 
     @hookimpl
     def allocatable(self, queue: Queue, task: Task) -> bool:
-        account = self._account(queue)
-        if account is None:
+        leaf = self._open_leaf(queue)
+        if leaf is None:
             return False
-        if not self._holdings.has_room(account, task):
+        if not self._allocations.allocatable(leaf, task):
             return False
         if task.annotations.get(QUEUE_GATE) == "true":
-            self._holdings.reserve(account, task)
+            self._allocations.reserve(leaf, task)
         return True
 
     @hookimpl
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> bool:
-        account = self._account(queue)
-        if account is None:
+        leaf = self._open_leaf(queue)
+        if leaf is None:
             return False
-        asked = self._columns.asked_together(tasks)
-        if not fits(account.books.allocated, asked, account.books.ceiling):
+        request = self._columns.total_request(tasks)
+        if not fits(leaf.account.allocated, request, leaf.account.bound):
             return False
-        above = (account.above(level) for level in range(1, self._levels + 1))
-        return any(member.deserves(asked) for member in (account, *above) if member is not None)
+        ancestors = (leaf.ancestor(level) for level in range(1, self._levels + 1))
+        return any(q.stays_deserved(request) for q in (leaf, *ancestors) if q is not None)
 
-    @hookimpl
-    def job_enqueueable(self, job: Job) -> int:
-        queue = self.session.queue_of(job)
-        account = self._account(queue)
-        if account is None:
-            return refuse_for(job, self._fault or f"queue {job.queue} is not open")
-        claims = self._holdings.claims_of_minimum(job)
-        for member in account.path:
-            short = member.books.short_of(min_request(job))
-            short += member.devices.lacks(claims, promised=True)
-            if short:
-                what = f"queue {member.name} resource quota insufficient"
-                return refuse(job, what, "insufficient", short)
-        return PERMIT
-
-    @hookimpl
-    def job_enqueued(self, job: Job) -> None:
-        account = self._accounts.get(job.queue)
-        minimum = deduct_gated(job, min_request(job))
-        for member in account.path if account is not None else ():
-            member.books.inqueue.add(minimum)
-        self._holdings.promise_devices(job)
-
-    # -- who may be evicted
-
-    def _reclaiming(self) -> Reclaiming:
-        return Reclaiming(self._accounts, self._columns, self._levels)
+    # -- victims
 
     @hookimpl
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        if self._fault or reclaimer.queue not in self._accounts:
+        if self._fault or reclaimer.queue not in self._queues:
             return []
         session = self.session
         in_order = session.order.sorted_victims(candidates, reclaimer, session.queues)
-        return self._reclaiming().victims(reclaimer, in_order)
+        return self._victim_selection().reclaimable(reclaimer, in_order)
 
     @hookimpl
     def unified_evictable(
@@ -194,59 +178,68 @@ class Capacity(Plugin):
     ) -> Sequence[Task]:
         if context.kind in (EvictionKind.GANG_PREEMPT, EvictionKind.TASK_PREEMPT):
             return candidates
-        return [] if self._fault else self._reclaiming().surplus(candidates)
+        return [] if self._fault else self._victim_selection().above_deserved(candidates)
 
-    # -- what happens, and what if
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        self._holdings.place(task)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        self._holdings.displace(task)
+    # -- simulation
 
     @hookimpl
     def simulate_add_task(self, cycle_state: dict[str, Any], added: Task) -> None:
-        self._holdings.simulate(cycle_state.setdefault(self.name, {}), added, added=True)
+        self._allocations.simulate(cycle_state.setdefault(self.name, {}), added, added=True)
 
     @hookimpl
     def simulate_remove_task(self, cycle_state: dict[str, Any], removed: Task) -> None:
-        self._holdings.simulate(cycle_state.setdefault(self.name, {}), removed, added=False)
+        self._allocations.simulate(cycle_state.setdefault(self.name, {}), removed, added=False)
 
     @hookimpl
     def simulate_allocatable(self, cycle_state: dict[str, Any], queue: Queue, task: Task) -> bool:
-        account = self._account(queue, open_only=False)
-        copies = cycle_state.setdefault(self.name, {})
-        return account is not None and self._holdings.would_have_room(copies, account, task)
+        """As Volcano, without the question whether the queue is open."""
+        leaf = self._leaf(queue)
+        simulated = cycle_state.setdefault(self.name, {})
+        return leaf is not None and self._allocations.simulate_allocatable(simulated, leaf, task)
 
-    # -- for messages
+    # -- events
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        self._allocations.allocate(task)
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        self._allocations.deallocate(task)
+
+    # -- messages
 
     @hookimpl
     def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
-        account = self._accounts.get(queue.name)
-        return None if account is None else account.books.held.clone()
+        found = self._queues.get(queue.name)
+        return None if found is None else found.account.allocated_resource.clone()
 
     @hookimpl
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
-        account = self._accounts.get(queue.name)
-        return None if account is None else account.books.deserved.clone()
+        found = self._queues.get(queue.name)
+        return None if found is None else found.account.deserved.clone()
 
+    # -- helpers
 
-def _common(left: Account, right: Account) -> int:
-    """How many ancestors two queues have in common."""
-    depth = 0
-    for l_ancestor, r_ancestor in zip(left.ancestors, right.ancestors, strict=False):
-        if l_ancestor is not r_ancestor:
-            break
-        depth += 1
-    return depth
+    def _claim_reader(self) -> ClaimReader | None:
+        """None unless devices are counted and some queue bounds them."""
+        devices, capacities = self.options.devices, self.options.device_capacities
+        cluster = self.session.cluster
+        if devices is None:
+            devices = is_enabled(cluster, "DynamicResourceAllocation", default=True)
+        if capacities is None:
+            capacities = is_enabled(cluster, "DRAConsumableCapacity", default=False)
+        if not devices or not any(q.devices.capability for q in self._queues.values()):
+            return None
+        return ClaimReader(self.session, capacities=capacities)
 
+    def _leaf(self, queue: Queue) -> CapacityQueue | None:
+        """The queue, if it is a leaf of a sound tree."""
+        found = None if self._fault else self._queues.get(queue.name)
+        return found if found is not None and found.is_leaf else None
 
-def _below_common(left: Account, right: Account) -> tuple[Account, Account]:
-    """The two queues, or their ancestors, right below their nearest common ancestor."""
-    depth = _common(left, right)
-    return (
-        left.ancestors[depth] if depth < len(left.ancestors) else left,
-        right.ancestors[depth] if depth < len(right.ancestors) else right,
-    )
+    def _open_leaf(self, queue: Queue) -> CapacityQueue | None:
+        return self._leaf(queue) if queue.state == "Open" else None
+
+    def _victim_selection(self) -> VictimSelection:
+        return VictimSelection(self._queues, self._columns, self._levels)

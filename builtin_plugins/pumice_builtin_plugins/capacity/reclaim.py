@@ -1,98 +1,100 @@
-"""Which tasks the capacity plugin lets other queues take."""
+"""Which tasks the capacity plugin lets other queues reclaim."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pumice import Task
-from pumice_builtin_plugins.capacity.accounts import Account
-from pumice_builtin_plugins.quota.queue_books import Columns, take_from
+from pumice_builtin_plugins.capacity.queues import CapacityQueue
+from pumice_builtin_plugins.quota.resource_columns import ResourceColumns, subtract_request
 
 
-class Reclaiming:
-    """One question: who may go for whom, with what the queues would have left by then."""
+class VictimSelection:
+    """One selection of victims; what their queues would have left is counted along the way."""
 
-    def __init__(self, accounts: Mapping[str, Account], columns: Columns, levels: int) -> None:
-        self._accounts = accounts
+    def __init__(
+        self, queues: Mapping[str, CapacityQueue], columns: ResourceColumns, levels: int
+    ) -> None:
+        self._queues = queues
         self._columns = columns
         self._levels = levels
-        """How many ancestors take part in the comparison."""
-        self._left: dict[str, list[int]] = {}
+        """How many ancestors' deserved amounts count."""
+        self._remaining: dict[str, list[int]] = {}
 
-    def victims(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates that may be reclaimed for a task, tried in the given order."""
-        wanted = {position for position, _ in self._columns.asked(reclaimer)}
-        claimant = self._accounts[reclaimer.queue]
+        requested = {position for position, _ in self._columns.request(reclaimer)}
+        reclaimer_queue = self._queues[reclaimer.queue]
         return [
             task
             for task in candidates
-            if any(position in wanted for position, _ in self._columns.asked(task))
-            and self._may_go(task, (claimant, reclaimer))
+            if any(position in requested for position, _ in self._columns.request(task))
+            and self._select(task, (reclaimer_queue, reclaimer))
         ]
 
-    def surplus(self, candidates: Sequence[Task]) -> list[Task]:
-        """The candidates that their queues hold beyond guarantee and deserved amount."""
-        return [task for task in candidates if self._may_go(task)]
+    def above_deserved(self, candidates: Sequence[Task]) -> list[Task]:
+        """The candidates that their queues hold beyond guarantee and deserved."""
+        return [task for task in candidates if self._select(task)]
 
-    def _may_go(self, task: Task, claim: tuple[Account, Task] | None = None) -> bool:
-        account = self._accounts.get(task.queue)
-        if account is None or self._cuts_guarantee(account, task):
+    def _select(self, task: Task, reclaimer: tuple[CapacityQueue, Task] | None = None) -> bool:
+        queue = self._queues.get(task.queue)
+        if queue is None or self._cuts_guarantee(queue, task):
             return False
-        if not self._is_surplus(account, task):
+        if not self._exceeds_deserved(queue, task):
             return False
-        if claim is not None and not self._ancestors_agree(account, task, *claim):
+        if reclaimer is not None and not self._ancestors_agree(queue, task, *reclaimer):
             return False
-        for member in account.path:
-            take_from(self._left_of(member), task)
+        for member in queue.path:
+            subtract_request(self._remaining_of(member), task)
         return True
 
-    def _left_of(self, account: Account) -> list[int]:
-        left = self._left.get(account.name)
-        if left is None:
-            left = self._left[account.name] = list(account.books.allocated)
-        return left
+    def _remaining_of(self, queue: CapacityQueue) -> list[int]:
+        remaining = self._remaining.get(queue.name)
+        if remaining is None:
+            remaining = self._remaining[queue.name] = list(queue.account.allocated)
+        return remaining
 
-    def _cuts_guarantee(self, account: Account, task: Task) -> bool:
-        if not account.guaranteed:
+    def _cuts_guarantee(self, queue: CapacityQueue, task: Task) -> bool:
+        if not queue.guaranteed:
             return False
-        left = list(self._left_of(account))
-        take_from(left, task)
-        return any(amount > left[position] for position, amount in account.guaranteed)
+        remaining = list(self._remaining_of(queue))
+        subtract_request(remaining, task)
+        return any(amount > remaining[position] for position, amount in queue.guaranteed)
 
-    def _is_surplus(self, account: Account, task: Task) -> bool:
-        """Whether the queue deserves none of what the task holds, or has more than it deserves."""
-        if _deserves_nothing(account, task):
+    def _exceeds_deserved(self, queue: CapacityQueue, task: Task) -> bool:
+        """Whether the task is an immediate victim, or uses a resource held beyond deserved."""
+        if _is_immediate_victim(queue, task):
             return True
-        left, entitled = self._left_of(account), account.entitled
+        remaining, deserved = self._remaining_of(queue), queue.deserved_amounts
         return any(
-            position in entitled and left[position] > entitled[position]
-            for position, _ in self._columns.asked(task)
+            position in deserved and remaining[position] > deserved[position]
+            for position, _ in self._columns.request(task)
         )
 
     def _ancestors_agree(
-        self, account: Account, task: Task, claimant: Account, reclaimer: Task
+        self, queue: CapacityQueue, task: Task, reclaimer_queue: CapacityQueue, reclaimer: Task
     ) -> bool:
         levels = range(1, self._levels + 1)
         if (
-            _deserves_nothing(account, task)
-            and _deserves_nothing(claimant, reclaimer)
-            and {a for n in levels if (a := account.above(n))}
-            & {a for n in levels if (a := claimant.above(n))}
+            _is_immediate_victim(queue, task)
+            and _is_immediate_victim(reclaimer_queue, reclaimer)
+            and {q for n in levels if (q := queue.ancestor(n))}
+            & {q for n in levels if (q := reclaimer_queue.ancestor(n))}
         ):
-            # Two relatives without any entitlement of their own would take turns.
+            # Two relatives that deserve nothing would reclaim from each other in every cycle.
             return False
         for level in levels:
-            ancestor = account.above(level)
-            if ancestor is None or ancestor is claimant.above(level):
+            ancestor = queue.ancestor(level)
+            if ancestor is None or ancestor is reclaimer_queue.ancestor(level):
                 continue
-            if not self._is_surplus(ancestor, task):
+            if not self._exceeds_deserved(ancestor, task):
                 return False
         return True
 
 
-def _deserves_nothing(account: Account, task: Task) -> bool:
-    """Whether the queue deserves none of the resources that the task asks for, pods included."""
-    entitled = account.entitled
+def _is_immediate_victim(queue: CapacityQueue, task: Task) -> bool:
+    """Whether the queue deserves none of the resources that the task requests, pods included."""
+    deserved = queue.deserved_amounts
     return not any(
-        amount and entitled.get(position, 0) for position, amount in enumerate(task.vector.tolist())
+        amount and deserved.get(position, 0) for position, amount in enumerate(task.vector.tolist())
     )

@@ -1,83 +1,83 @@
-"""The accounts of all queues: flat, or as a tree below the root queue."""
+"""All queues of a session: flat, or as a tree below the root queue."""
 
 from __future__ import annotations
 
 import math
 
 from pumice import Missing, Queue, Resource, Session
-from pumice_builtin_plugins.capacity.accounts import Account
-from pumice_builtin_plugins.quota.queue_books import (
-    Columns,
-    QueueShare,
-    gather,
+from pumice_builtin_plugins.capacity.queues import CapacityQueue
+from pumice_builtin_plugins.quota.queue_accounts import (
+    QueueAccount,
+    open_accounts,
     real_capability,
     total_guarantee,
 )
+from pumice_builtin_plugins.quota.resource_columns import ResourceColumns
 
 ROOT = "root"
 
 
-def flat_accounts(session: Session, columns: Columns) -> dict[str, Account]:
-    """The queues that have jobs, each for itself."""
+def flat_queues(session: Session, columns: ResourceColumns) -> dict[str, CapacityQueue]:
+    """The queues that have jobs, each on its own."""
     names = {job.queue for job in session.jobs.values()}
-    shares = gather(session, columns, [session.queues[name] for name in sorted(names)])
+    accounts = open_accounts(session, columns, [session.queues[name] for name in sorted(names)])
     total = session.nodes.dimensions.resource(session.cluster.total)
     unreserved = total.exceeded_part(total_guarantee(session.queues.values()))
-    accounts = {}
-    for name, books in shares.items():
-        books.real_capability = real_capability(unreserved, books)
-        deserved = Resource() if books.queue.deserved is None else books.queue.deserved.clone()
-        deserved.min_dimension(books.real_capability, Missing.INFINITY)
-        books.deserved = deserved.set_max(books.guarantee)
-        account = accounts[name] = Account(books)
-        account.settle()
-    return accounts
+    queues = {}
+    for name, account in accounts.items():
+        account.real_capability = real_capability(unreserved, account)
+        deserved = _deserved(account.queue)
+        deserved.min_dimension(account.real_capability, Missing.INFINITY)
+        account.deserved = deserved.set_max(account.guarantee)
+        queue = queues[name] = CapacityQueue(account)
+        queue.settle()
+    return queues
 
 
-def tree_accounts(session: Session, columns: Columns) -> tuple[dict[str, Account], str]:
-    """All queues below the root, and what is wrong with the tree, if anything is."""
+def queue_tree(session: Session, columns: ResourceColumns) -> tuple[dict[str, CapacityQueue], str]:
+    """All queues below the root, and what is wrong with the tree ("": nothing)."""
     queues = session.queues
     if ROOT not in queues:
         return {}, f"there is no queue {ROOT!r}"
-    lines: dict[str, tuple[str, ...]] = {}
+    ancestors_of: dict[str, tuple[str, ...]] = {}
     for name in queues:
-        line = _ancestors(name, queues)
-        if isinstance(line, str):
-            return {}, line
-        lines[name] = line
-    shares = gather(session, columns, queues.values())
-    accounts: dict[str, Account] = {}
-    for name in sorted(lines, key=lambda name: (len(lines[name]), name)):
-        account = Account(shares[name], tuple(accounts[above] for above in lines[name]))
-        accounts[name] = account
-        if account.ancestors:
-            account.ancestors[-1].children.append(account)
+        ancestors = _ancestors(name, queues)
+        if isinstance(ancestors, str):
+            return {}, ancestors
+        ancestors_of[name] = ancestors
+    accounts = open_accounts(session, columns, queues.values())
+    tree: dict[str, CapacityQueue] = {}
+    for name in sorted(ancestors_of, key=lambda name: (len(ancestors_of[name]), name)):
+        queue = CapacityQueue(accounts[name], tuple(tree[above] for above in ancestors_of[name]))
+        tree[name] = queue
+        if queue.ancestors:
+            queue.ancestors[-1].children.append(queue)
     for job in session.jobs.values():
-        if not accounts[job.queue].is_leaf:
+        if not tree[job.queue].is_leaf:
             return {}, f"job {job.uid} is in queue {job.queue}, which has queues below it"
-    for account in accounts.values():
-        for ancestor in account.ancestors if account.is_leaf else ():
-            _add_books(ancestor.books, account.books)
-    _bound_root(accounts[ROOT], columns)
-    return accounts, ""
+    for queue in tree.values():
+        for ancestor in queue.ancestors if queue.is_leaf else ():
+            _add_account(ancestor.account, queue.account)
+    _set_root_bounds(tree[ROOT], columns)
+    return tree, ""
 
 
 def _ancestors(name: str, queues: dict[str, Queue]) -> tuple[str, ...] | str:
     """The names from the root to the parent, or what is wrong."""
-    line: list[str] = []
-    at = name
-    while at != ROOT:
-        parent = queues[at].parent or ROOT
+    ancestors: list[str] = []
+    current = name
+    while current != ROOT:
+        parent = queues[current].parent or ROOT
         if parent not in queues:
-            return f"queue {at} has the unknown parent {parent!r}"
-        if parent == name or parent in line:
+            return f"queue {current} has the unknown parent {parent!r}"
+        if parent == name or parent in ancestors:
             return f"queue {name} is below itself"
-        line.append(parent)
-        at = parent
-    return tuple(reversed(line))
+        ancestors.append(parent)
+        current = parent
+    return tuple(reversed(ancestors))
 
 
-def _add_books(ancestor: QueueShare, leaf: QueueShare) -> None:
+def _add_account(ancestor: QueueAccount, leaf: QueueAccount) -> None:
     for position, amount in enumerate(leaf.allocated):
         ancestor.allocated[position] += amount
     for position, amount in enumerate(leaf.request):
@@ -86,35 +86,41 @@ def _add_books(ancestor: QueueShare, leaf: QueueShare) -> None:
     ancestor.elastic.add(leaf.elastic)
 
 
-def _bound_root(root: Account, columns: Columns) -> None:
+def _set_root_bounds(root: CapacityQueue, columns: ResourceColumns) -> None:
     unlimited = Resource(math.inf, math.inf, dict.fromkeys(columns.names[2:], math.inf))
-    books = root.books
-    books.capability = _inherited(books.capability, unlimited)
-    books.real_capability = books.capability
+    account = root.account
+    account.capability = _inherited(account.capability, unlimited)
+    account.real_capability = account.capability
     guarantee, deserved = Resource(), Resource()
     for child in root.children:
-        guarantee.add(child.books.guarantee)
-        deserved.add(child.books.queue.deserved or Resource())
-    books.guarantee, books.deserved = guarantee, deserved
+        guarantee.add(child.account.guarantee)
+        deserved.add(child.account.queue.deserved or Resource())
+    account.guarantee, account.deserved = guarantee, deserved
     root.settle()
-    _bound_children(root)
+    _set_bounds_of_children(root)
 
 
-def _bound_children(parent: Account) -> None:
-    """Bound each child by its parent, its siblings' guarantees and its own capability."""
-    assert parent.books.capability is not None
+def _set_bounds_of_children(parent: CapacityQueue) -> None:
+    """Bound each child by its parent, its siblings' guarantees and its own capability.
+
+    As in Volcano, deserved is not cut down to the real capability in a tree.
+    """
+    assert parent.account.capability is not None
     guarantees = Resource()
     for child in parent.children:
-        guarantees.add(child.books.guarantee)
-    unreserved = parent.books.real_capability.exceeded_part(guarantees)
+        guarantees.add(child.account.guarantee)
+    unreserved = parent.account.real_capability.exceeded_part(guarantees)
     for child in parent.children:
-        books = child.books
-        books.capability = _inherited(books.capability, parent.books.capability)
-        books.real_capability = real_capability(unreserved, books)
-        deserved = Resource() if books.queue.deserved is None else books.queue.deserved.clone()
-        books.deserved = deserved.set_max(books.guarantee)
+        account = child.account
+        account.capability = _inherited(account.capability, parent.account.capability)
+        account.real_capability = real_capability(unreserved, account)
+        account.deserved = _deserved(account.queue).set_max(account.guarantee)
         child.settle()
-        _bound_children(child)
+        _set_bounds_of_children(child)
+
+
+def _deserved(queue: Queue) -> Resource:
+    return Resource() if queue.deserved is None else queue.deserved.clone()
 
 
 def _inherited(capability: Resource | None, parent: Resource) -> Resource:

@@ -1,4 +1,4 @@
-"""Dominant resource fairness: who holds the smallest part of the cluster goes first."""
+"""Dominant resource fairness: the job or queue with the smallest dominant share goes first."""
 
 from __future__ import annotations
 

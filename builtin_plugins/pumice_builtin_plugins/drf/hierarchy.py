@@ -1,8 +1,8 @@
-"""Hierarchical dominant resource fairness: a tree of queues with jobs as its leaves.
+"""Hierarchical dominant resource fairness (hdrf): a tree of queues with jobs as its leaves.
 
-A node's share is not the sum of its children's: children that could use more are scaled down to
-the smallest share among them, so that a child which cannot grow any further does not count
-against its siblings. Everything is worked out anew from integers, so that undoing restores it.
+A node's share is not the sum of its children's: unsaturated children are scaled down to the
+smallest share among them, so that a child which cannot grow any further does not count against
+its siblings. Everything is computed from integers, so undoing an event restores it exactly.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from pumice import Job, Queue
-from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
+from pumice_builtin_plugins.drf.job_shares import JobShare
+from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
 
-_PATH = "volcano.sh/hierarchy"
+_HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
 
 
-class Branch:
-    """An inner node. What its children hold stands in rows, branches first, then jobs."""
+class InnerNode:
+    """An inner node of the tree. Its arrays have a row per child: inner nodes first, then jobs."""
 
     __slots__ = (
         "allocated",
-        "branches",
+        "children",
+        "is_saturated",
         "jobs",
         "parent",
         "requests",
@@ -31,173 +33,173 @@ class Branch:
         "saturated",
         "share",
         "shares",
-        "stuck",
         "weight",
     )
 
-    def __init__(self, parent: Branch | None, weight: float) -> None:
+    def __init__(self, parent: InnerNode | None, weight: float) -> None:
         self.parent = parent
         self.weight = weight
-        self.branches: dict[str, Branch] = {}
+        self.children: dict[str, InnerNode] = {}
         self.jobs: list[JobShare] = []
         self.row = 0
-        """Its row in its parent's columns."""
+        """Its row in its parent's arrays."""
         self.share = 0.0
-        self.saturated = True
+        self.is_saturated = True
         self.allocated = np.zeros((0, 0))
-        """What each child holds; a branch's as scaled by itself."""
+        """What each child holds; of an inner node the scaled sum."""
         self.shares = np.zeros(0)
-        self.stuck = np.zeros(0, bool)
+        self.saturated = np.zeros(0, bool)
         """Whether each child is saturated: it cannot use more."""
         self.requests = np.zeros((0, 0))
-        """What each job asks for in all."""
+        """The total request of each job."""
 
-    def walk(self) -> list[Branch]:
-        """This and all branches below, every one after its children."""
-        below = [branch for child in self.branches.values() for branch in child.walk()]
+    def post_order(self) -> list[InnerNode]:
+        """This node and all inner nodes below it, each after its children."""
+        below = [node for child in self.children.values() for node in child.post_order()]
         return [*below, self]
 
 
-class FairTree:
-    """The tree of a session. Tell :meth:`changed` of a job, then ask :meth:`compare`."""
+class HierarchicalShares:
+    """The tree of a session: :meth:`update` it after each event, then :meth:`compare` queues."""
 
     def __init__(
         self,
         queues: dict[str, Queue],
-        shares: dict[str, JobShare],
+        job_shares: dict[str, JobShare],
         total: list[int],
         *,
-        remembers: bool = True,
+        cached: bool = True,
     ) -> None:
-        """``remembers``: only what has changed is worked out anew; without, everything is."""
-        self._remembers = remembers
-        self._total = existing(total)
-        self._capacity = total
+        """``cached``: only changed nodes are computed again, else the whole tree."""
+        self._cached = cached
+        self._totals = totals_of(enumerate(total))
+        self._total = total
         self._paths = {name: _path(queue) for name, queue in queues.items()}
-        self._held = [0] * len(total)
-        self._seats: dict[str, tuple[Branch, int]] = {}
-        self.root = Branch(None, 1.0)
-        for share in shares.values():
-            branch = self._branch(queues[share.job.queue])
-            self._seats[share.job.uid] = (branch, len(branch.jobs))
-            branch.jobs.append(share)
-            for position, amount in enumerate(share.held):
-                self._held[position] += amount
-        self._lay_out()
-        self._demanding = self._demand()
-        self._all()
-        self._pending: dict[int, Branch] = {}
+        self._allocated = [0] * len(total)
+        self._position: dict[str, tuple[InnerNode, int]] = {}
+        """By job uid: the node above it and its number among that node's jobs."""
+        self.root = InnerNode(None, 1.0)
+        for job_share in job_shares.values():
+            node = self._node_of(queues[job_share.job.queue])
+            self._position[job_share.job.uid] = (node, len(node.jobs))
+            node.jobs.append(job_share)
+            for position, amount in enumerate(job_share.allocated):
+                self._allocated[position] += amount
+        self._make_arrays()
+        self._demanding = self._demanding_resources()
+        self._compute_all()
+        self._outdated: dict[int, InnerNode] = {}
 
-    def _branch(self, queue: Queue) -> Branch:
-        """The branch of a queue, made along its path; whoever comes first sets the weight."""
-        branch = self.root
+    def _node_of(self, queue: Queue) -> InnerNode:
+        """The node of a queue; the first queue that names a path element sets its weight."""
+        node = self.root
         weights = queue.annotations.get(_WEIGHTS, "").split("/")
         for level, name in enumerate(self._paths[queue.name][1:], start=1):
-            child = branch.branches.get(name)
+            child = node.children.get(name)
             if child is None:
-                child = branch.branches[name] = Branch(branch, _weight(weights, level))
-            branch = child
-        return branch
+                child = node.children[name] = InnerNode(node, _weight(weights, level))
+            node = child
+        return node
 
-    def _lay_out(self) -> None:
-        width = len(self._capacity)
-        for branch in self.root.walk():
-            for row, child in enumerate(branch.branches.values()):
+    def _make_arrays(self) -> None:
+        width = len(self._total)
+        for node in self.root.post_order():
+            for row, child in enumerate(node.children.values()):
                 child.row = row
-            count = len(branch.branches) + len(branch.jobs)
-            branch.allocated = np.zeros((count, width))
-            branch.shares = np.zeros(count)
-            branch.stuck = np.zeros(count, bool)
-            branch.requests = np.array(
-                [share.job.total_request for share in branch.jobs], float
-            ).reshape(len(branch.jobs), width)
+            count = len(node.children) + len(node.jobs)
+            node.allocated = np.zeros((count, width))
+            node.shares = np.zeros(count)
+            node.saturated = np.zeros(count, bool)
+            node.requests = np.array(
+                [job_share.job.total_request for job_share in node.jobs], float
+            ).reshape(len(node.jobs), width)
 
-    def _demand(self) -> np.ndarray:
-        """Mask of the resources of which the cluster has some left."""
-        return np.array(self._held) < np.array(self._capacity)
+    def _demanding_resources(self) -> np.ndarray:
+        """Mask of the resources that are not fully allocated."""
+        return np.array(self._allocated) < np.array(self._total)
 
-    # -- keeping up
+    # -- updates
 
-    def changed(self, job: Job, amounts: Sequence[int], sign: int) -> None:
+    def update(self, job: Job, amounts: Sequence[int], sign: int) -> None:
         """The job now holds more (``sign`` 1) or less (-1) by these amounts."""
         for position, amount in enumerate(amounts):
-            self._held[position] += sign * amount
-        branch, number = self._seats[job.uid]
-        self._write(branch, number)
-        self._pending[id(branch)] = branch
+            self._allocated[position] += sign * amount
+        node, number = self._position[job.uid]
+        self._copy_job(node, number)
+        self._outdated[id(node)] = node
 
-    def _write(self, branch: Branch, number: int) -> None:
-        row, share = len(branch.branches) + number, branch.jobs[number]
-        branch.allocated[row] = share.held
-        branch.shares[row] = share.share
+    def _copy_job(self, node: InnerNode, number: int) -> None:
+        row, job_share = len(node.children) + number, node.jobs[number]
+        node.allocated[row] = job_share.allocated
+        node.shares[row] = job_share.share
 
-    def _renew(self) -> None:
-        demanding = self._demand()
-        if (demanding != self._demanding).any() or not self._remembers:
+    def _refresh(self) -> None:
+        demanding = self._demanding_resources()
+        if (demanding != self._demanding).any() or not self._cached:
             self._demanding = demanding
-            self._all()
+            self._compute_all()
         else:
-            for leaf in self._pending.values():
-                branch: Branch | None = leaf
-                while branch is not None:
-                    self._sum_up(branch)
-                    branch = branch.parent
-        self._pending.clear()
+            for outdated in self._outdated.values():
+                node: InnerNode | None = outdated
+                while node is not None:
+                    self._compute(node)
+                    node = node.parent
+        self._outdated.clear()
 
-    def _all(self) -> None:
-        for branch in self.root.walk():
-            for number in range(len(branch.jobs)):
-                self._write(branch, number)
-            self._sum_up(branch)
+    def _compute_all(self) -> None:
+        for node in self.root.post_order():
+            for number in range(len(node.jobs)):
+                self._copy_job(node, number)
+            self._compute(node)
 
-    def _sum_up(self, branch: Branch) -> None:
-        """Work out a branch from its children and note it in its parent's row."""
-        first = len(branch.branches)
-        held, asked = branch.allocated[first:], branch.requests
-        holds = (held > 0) & (asked > 0)
-        branch.stuck[first:] = (holds & ((held >= asked) | ~self._demanding)).any(axis=1)
-        counts = branch.shares != 0
-        free = counts & ~branch.stuck
-        smallest = min(1.0, float(branch.shares[free].min())) if free.any() else 1.0
+    def _compute(self, node: InnerNode) -> None:
+        """Compute a node from its children and write it into its parent's row."""
+        first = len(node.children)
+        allocated, requests = node.allocated[first:], node.requests
+        both = (allocated > 0) & (requests > 0)
+        node.saturated[first:] = (both & ((allocated >= requests) | ~self._demanding)).any(axis=1)
+        counts = node.shares != 0
+        growing = counts & ~node.saturated
+        smallest = min(1.0, float(node.shares[growing].min())) if growing.any() else 1.0
         scale = counts.astype(float)
-        scale[free] = smallest / branch.shares[free]
-        allocated = (branch.allocated * scale[:, None]).sum(axis=0)
-        branch.share = dominant_share(allocated.tolist(), self._total)
-        branch.saturated = bool(branch.stuck.all())
-        if branch.parent is not None:
-            branch.parent.allocated[branch.row] = allocated
-            branch.parent.shares[branch.row] = branch.share
-            branch.parent.stuck[branch.row] = branch.saturated
+        scale[growing] = smallest / node.shares[growing]
+        scaled = (node.allocated * scale[:, None]).sum(axis=0)
+        node.share = dominant_share(scaled.tolist(), self._totals)
+        node.is_saturated = bool(node.saturated.all())
+        if node.parent is not None:
+            node.parent.allocated[node.row] = scaled
+            node.parent.shares[node.row] = node.share
+            node.parent.saturated[node.row] = node.is_saturated
 
-    # -- asking
+    # -- order
 
     def compare(self, left: Queue, right: Queue) -> float:
-        """Negative: the left queue is to be served first."""
-        if self._pending:
-            self._renew()
+        """Negative: the left queue goes first."""
+        if self._outdated:
+            self._refresh()
         l_path, r_path = self._paths[left.name], self._paths[right.name]
-        l_branch: Branch | None = self.root
-        r_branch: Branch | None = self.root
+        l_node: InnerNode | None = self.root
+        r_node: InnerNode | None = self.root
         for level in range(1, min(len(l_path), len(r_path)) + 1):
-            if l_branch is None or r_branch is None:
+            if l_node is None or r_node is None:
                 return 0.0
-            if l_branch.saturated != r_branch.saturated:
-                return 1.0 if l_branch.saturated else -1.0
-            difference = l_branch.share / l_branch.weight - r_branch.share / r_branch.weight
+            if l_node.is_saturated != r_node.is_saturated:
+                return 1.0 if l_node.is_saturated else -1.0
+            difference = l_node.share / l_node.weight - r_node.share / r_node.weight
             if difference:
                 return difference
             if level < min(len(l_path), len(r_path)):
-                l_branch = l_branch.branches.get(l_path[level])
-                r_branch = r_branch.branches.get(r_path[level])
+                l_node = l_node.children.get(l_path[level])
+                r_node = r_node.children.get(r_path[level])
         return 0.0
 
 
 def _path(queue: Queue) -> list[str]:
-    return queue.annotations.get(_PATH, "").split("/")
+    return queue.annotations.get(_HIERARCHY, "").split("/")
 
 
 def _weight(weights: list[str], level: int) -> float:
-    """The weight of one element of a path; a missing, malformed or small one counts as 1."""
+    """The weight of one path element; missing, malformed or below 1 counts as 1."""
     try:
         weight = float(weights[level])
     except (IndexError, ValueError):

@@ -1,57 +1,35 @@
-"""Dominant shares of jobs: the largest part of a resource of the cluster that a job holds."""
+"""Dominant shares of jobs, updated by events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pumice import Job, Task
+from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share
+from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 
 
 class JobShare:
-    """What one job holds, promised room included. The share is worked out when it is asked."""
+    """What one job holds, pipelined tasks included, and its dominant share of the cluster."""
 
-    __slots__ = ("_remembers", "_share", "_total", "held", "job")
+    __slots__ = ("_cached", "_share", "_totals", "allocated", "job")
 
-    def __init__(
-        self, job: Job, total: Sequence[tuple[int, int]], *, remembers: bool = True
-    ) -> None:
+    def __init__(self, job: Job, totals: Totals, *, cached: bool = True) -> None:
+        """``cached``: the share is computed again only after a change, else on every access."""
         self.job = job
-        self.held: list[int] = job.allocated.tolist()
-        self._total = total
+        self.allocated: list[int] = job.allocated.tolist()
+        self._totals = totals
         self._share: float | None = None
-        self._remembers = remembers
+        self._cached = cached
 
     @property
     def share(self) -> float:
-        if self._share is None or not self._remembers:
-            self._share = dominant_share(self.held, self._total)
+        if self._share is None or not self._cached:
+            self._share = dominant_share(self.allocated, self._totals)
         return self._share
 
-    def add(self, task: Task) -> None:
-        held = self.held
-        for position, amount in enumerate(task.vector.tolist()):
-            if amount:
-                held[position] += amount
+    def allocate(self, task: Task) -> None:
+        add_request(self.allocated, task)
         self._share = None
 
-    def take(self, task: Task) -> None:
-        held = self.held
-        for position, amount in enumerate(task.vector.tolist()):
-            if amount:
-                held[position] -= amount
+    def deallocate(self, task: Task) -> None:
+        subtract_request(self.allocated, task)
         self._share = None
-
-
-def existing(total: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """(position, amount) of the resources that the cluster has, pods included."""
-    return tuple((position, amount) for position, amount in enumerate(total) if amount > 0)
-
-
-def dominant_share(held: Sequence[float], total: Sequence[tuple[int, int]]) -> float:
-    """The largest part of a resource of the cluster; ``total`` as :func:`existing` gives it."""
-    largest = 0.0
-    for position, amount in total:
-        part = held[position] / amount
-        if part > largest:
-            largest = part
-    return largest

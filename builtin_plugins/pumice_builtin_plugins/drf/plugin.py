@@ -1,4 +1,4 @@
-"""Dominant resource fairness: who holds the smallest part of the cluster goes first."""
+"""Dominant resource fairness: the job or queue with the smallest dominant share goes first."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from pydantic import Field
 
 from pumice import Job, Plugin, Queue, Task, hookimpl
-from pumice_builtin_plugins.drf.hierarchy import FairTree
-from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
+from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
+from pumice_builtin_plugins.drf.job_shares import JobShare
+from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
+from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 
 _TOLERANCE = 1e-6
 
@@ -35,35 +37,26 @@ class Drf(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         total = self.session.cluster.total.tolist()
-        self._total = existing(total)
-        remembers = self.session.uses("shares")
+        self._totals = totals_of(enumerate(total))
+        cached = self.session.uses("shares")
         self._shares = {
-            job.uid: JobShare(job, self._total, remembers=remembers)
+            job.uid: JobShare(job, self._totals, cached=cached)
             for job in self.session.jobs.values()
         }
         self._tree = (
-            FairTree(self.session.queues, self._shares, total, remembers=remembers)
+            HierarchicalShares(self.session.queues, self._shares, total, cached=cached)
             if self.options.hierarchy
             else None
         )
 
-    # -- events
+    # -- order
 
     @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        if task.job is not None:
-            self._shares[task.job.uid].add(task)
-            if self._tree is not None:
-                self._tree.changed(task.job, task.vector.tolist(), 1)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        if task.job is not None:
-            self._shares[task.job.uid].take(task)
-            if self._tree is not None:
-                self._tree.changed(task.job, task.vector.tolist(), -1)
-
-    # -- jobs
+    def queue_order(self, left: Queue, right: Queue) -> int | None:
+        if self._tree is None:
+            return None
+        difference = self._tree.compare(left, right)
+        return (difference > 0) - (difference < 0)
 
     @hookimpl
     def job_order(self, left: Job, right: Job) -> int:
@@ -74,57 +67,65 @@ class Drf(Plugin):
     def job_order_key(self, job: Job) -> float:
         return self._shares[job.uid].share
 
+    # -- victims
+
     @hookimpl
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Those whose job keeps at least the share that the preemptor's job would then have.
-
-        Candidates that are spared are taken off their jobs' shares all the same.
-        """
+        """Tasks whose job would keep at least the share that the preemptor's job would get."""
         if preemptor.job is None:
             return []
-        claim = _sum(self._shares[preemptor.job.uid].held, preemptor, 1)
-        wanted = dominant_share(claim, self._total)
-        left: dict[str, list[int]] = {}
+        allocated = list(self._shares[preemptor.job.uid].allocated)
+        add_request(allocated, preemptor)
+        preemptor_share = dominant_share(allocated, self._totals)
+        remaining: dict[str, list[int]] = {}
         victims = []
         for task in candidates:
             if task.job is None:
                 continue
             uid = task.job.uid
-            left[uid] = held = _sum(left.get(uid) or self._shares[uid].held, task, -1)
-            if wanted - dominant_share(held, self._total) <= _TOLERANCE:
+            if uid not in remaining:
+                remaining[uid] = list(self._shares[uid].allocated)
+            allocated = remaining[uid]
+            # Volcano subtracts every candidate, also one that is then not selected.
+            subtract_request(allocated, task)
+            if preemptor_share - dominant_share(allocated, self._totals) <= _TOLERANCE:
                 victims.append(task)
         return victims
 
-    # -- the tree of queues
-
-    @hookimpl
-    def queue_order(self, left: Queue, right: Queue) -> int | None:
-        if self._tree is None:
-            return None
-        difference = self._tree.compare(left, right)
-        return (difference > 0) - (difference < 0)
-
     @hookimpl
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """Those without which the reclaimer's queue, with its task, would still go first."""
+        """Tasks without which the reclaimer's queue, with the reclaimer, would still go first."""
         if self._tree is None:
             return None
         if reclaimer.job is None:
             return []
         queues = self.session.queues
-        claiming = queues[reclaimer.job.queue]
+        reclaimer_queue = queues[reclaimer.job.queue]
         self.on_allocate(reclaimer)
         victims = []
         for task in candidates:
             if task.job is None:
                 continue
+            # As in Volcano each candidate is tried alone, not after the victims before it.
             self.on_deallocate(task)
-            if self._tree.compare(claiming, queues[task.job.queue]) < 0:
+            if self._tree.compare(reclaimer_queue, queues[task.job.queue]) < 0:
                 victims.append(task)
             self.on_allocate(task)
         self.on_deallocate(reclaimer)
         return victims
 
+    # -- events
 
-def _sum(held: Sequence[int], task: Task, sign: int) -> list[int]:
-    return [a + sign * b for a, b in zip(held, task.vector.tolist(), strict=True)]
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        if task.job is not None:
+            self._shares[task.job.uid].allocate(task)
+            if self._tree is not None:
+                self._tree.update(task.job, task.vector.tolist(), 1)
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        if task.job is not None:
+            self._shares[task.job.uid].deallocate(task)
+            if self._tree is not None:
+                self._tree.update(task.job, task.vector.tolist(), -1)

@@ -1,29 +1,33 @@
-"""Divide resources among queues: quotas first, then the rest by priority and weight."""
+"""Fair shares, KAI's rule: quotas first, then the rest by priority and over-quota weight.
+
+Volcano's water filling (``proportion/water_fill``) differs: real amounts of all resources at
+once, without priorities and usage.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pumice_builtin_plugins.fairshare.amounts import UNITS, Amount
+from pumice_builtin_plugins.fairshare.quantities import UNITS, Quantities
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 
 _ZERO = Fraction(0)
 
 
 @dataclass(slots=True, eq=False)
-class Claim:
-    """What one queue may want of a resource; :func:`divide` fills ``share``."""
+class ResourceShare:
+    """One queue's part in the division of one resource; :func:`divide` sets ``fair_share``."""
 
     deserved: float
     limit: float
-    weight: Fraction
+    over_quota_weight: Fraction
     request: int
     priority: int = 0
     usage: Fraction = _ZERO
-    share: int = 0
+    fair_share: int = 0
 
     @property
     def requestable(self) -> int:
@@ -31,107 +35,106 @@ class Claim:
 
     @property
     def missing(self) -> int:
-        return self.requestable - self.share
+        return self.requestable - self.fair_share
 
 
-def share_out(
-    amount: Amount, queues: Sequence[FairQueue], k: Fraction, cluster_total: Amount
+def set_fair_shares(
+    total: Quantities, queues: Sequence[FairQueue], k: Fraction, cluster_total: Quantities
 ) -> None:
-    """Give the queues their fair shares of an amount, and their children theirs of those."""
-    shares = []
+    """Divide the total among sibling queues, and each queue's fair share among its children."""
+    fair_shares = []
     for i, unit in enumerate(UNITS):
-        claims = [
-            Claim(
-                deserved=queue.terms.deserved[i],
-                limit=queue.terms.limit[i],
-                weight=queue.terms.weight[i],
+        shares = [
+            ResourceShare(
+                deserved=queue.quota.deserved[i],
+                limit=queue.quota.limit[i],
+                over_quota_weight=queue.quota.over_quota_weight[i],
                 request=queue.request[i],
                 priority=queue.priority,
                 usage=queue.usage[i],
             )
             for queue in queues
         ]
-        divide(amount[i], claims, k, unit)
-        shares.append([claim.share for claim in claims])
-    for queue, cpu, memory, gpus in zip(queues, *shares, strict=True):
-        queue.settle((cpu, memory, gpus), cluster_total)
+        divide(total[i], shares, k, unit)
+        fair_shares.append([share.fair_share for share in shares])
+    for queue, cpu, memory, gpus in zip(queues, *fair_shares, strict=True):
+        queue.set_fair_share((cpu, memory, gpus), cluster_total)
         if queue.children:
-            share_out(queue.fair_share, queue.children, k, cluster_total)
+            set_fair_shares(queue.fair_share, queue.children, k, cluster_total)
 
 
-def divide(total: int, claims: Sequence[Claim], k: Fraction, unit: int = 1) -> int:
-    """Share out ``total``; answers what nobody took, negative where quotas promise too much.
+def divide(total: int, shares: Sequence[ResourceShare], k: Fraction, unit: int = 1) -> int:
+    """Divide one resource; returns what remains, negative where quotas exceed the total.
 
-    Claims are served in the order given, the older queue first. Beyond the quotas whole units
-    are handed out, and what rounding leaves goes one unit at a time to whoever lost most by it.
+    Queues are served in the order given, the oldest first. Beyond the quotas only whole units are
+    handed out; what rounding leaves goes, one unit each, to the queues with the largest remainder.
     """
     remaining = total
-    for claim in claims:
-        quota = total if claim.deserved == math.inf else int(claim.deserved)
-        claim.share = min(quota, claim.requestable)
-        remaining -= claim.share
+    for share in shares:
+        quota = total if share.deserved == math.inf else int(share.deserved)
+        share.fair_share = min(quota, share.requestable)
+        remaining -= share.fair_share
     if remaining <= 0:
         return remaining
-    by_priority: dict[int, list[Claim]] = {}
-    for claim in claims:
-        by_priority.setdefault(claim.priority, []).append(claim)
-    lost: list[list[tuple[Fraction, Claim]]] = []
+    by_priority: dict[int, list[ResourceShare]] = {}
+    for share in shares:
+        by_priority.setdefault(share.priority, []).append(share)
+    remainders: list[list[tuple[Fraction, ResourceShare]]] = []
     for priority in sorted(by_priority, reverse=True):
-        remaining, left = _by_weight(remaining, by_priority[priority], k, unit)
-        lost.append(left)
-    for group in lost:
-        # A stable sort: among equal losses the older queue stays first.
-        for _, claim in sorted(group, key=lambda entry: -entry[0]):
+        remaining, rounded_off = _divide_over_quota(remaining, by_priority[priority], k, unit)
+        remainders.append(rounded_off)
+    for group in remainders:
+        # A stable sort: among equal remainders the older queue stays first.
+        for _, share in sorted(group, key=lambda entry: -entry[0]):
             if remaining <= 0:
                 return remaining
             given = min(unit, remaining)
-            claim.share += given
+            share.fair_share += given
             remaining -= given
     return remaining
 
 
-def _by_weight(
-    amount: int, claims: Sequence[Claim], k: Fraction, unit: int
-) -> tuple[int, list[tuple[Fraction, Claim]]]:
-    """Hand out by weight until everybody has enough; what is left, and what rounding cost whom."""
-    lost: dict[int, Fraction] = {}
+def _divide_over_quota(
+    amount: int, shares: Sequence[ResourceShare], k: Fraction, unit: int
+) -> tuple[int, list[tuple[Fraction, ResourceShare]]]:
+    """Hand out by weight until all queues are satisfied; what remains, and the remainders."""
+    remainders: dict[int, Fraction] = {}
     while True:
-        hungry = [(i, claim) for i, claim in enumerate(claims) if claim.missing > 0]
-        weights = _weights([claim for _, claim in hungry], k)
-        together = sum(weights)
-        if not together:
+        unsatisfied = [(i, share) for i, share in enumerate(shares) if share.missing > 0]
+        weights = _effective_weights([share for _, share in unsatisfied], k)
+        total_weight = sum(weights)
+        if not total_weight:
             break
         round_amount, again = amount, False
-        for (i, claim), weight in zip(hungry, weights, strict=True):
-            if not claim.weight:
+        for (i, share), weight in zip(unsatisfied, weights, strict=True):
+            if not share.over_quota_weight:
                 continue
             if not amount:
                 break
-            need, part = claim.missing, round_amount * weight / together
-            if need <= part:
-                given = need
-                lost.pop(i, None)
+            missing, part = share.missing, round_amount * weight / total_weight
+            if missing <= part:
+                given = missing
+                remainders.pop(i, None)
             else:
                 given = math.floor(part / unit) * unit
                 if part > given:
-                    lost[i] = part - given
+                    remainders[i] = part - given
             if given:
-                claim.share += given
+                share.fair_share += given
                 amount -= given
-                again = again or need < part
+                again = again or missing < part
         if not again or not amount:
             break
-    return amount, [(lost[i], claim) for i, claim in enumerate(claims) if i in lost]
+    return amount, [(remainders[i], share) for i, share in enumerate(shares) if i in remainders]
 
 
-def _weights(claims: Iterable[Claim], k: Fraction) -> list[Fraction]:
-    """What each counts: its part of all weights, corrected by what it has used lately."""
-    claims = list(claims)
-    total = sum((claim.weight for claim in claims), _ZERO)
+def _effective_weights(shares: Sequence[ResourceShare], k: Fraction) -> list[Fraction]:
+    """Normalised over-quota weights, corrected by recent usage: ``max(0, w + k * (w - usage))``."""
+    total = sum((share.over_quota_weight for share in shares), _ZERO)
     if not total:
-        return [_ZERO] * len(claims)
-    parts = [claim.weight / total for claim in claims]
+        return [_ZERO] * len(shares)
+    weights = [share.over_quota_weight / total for share in shares]
     return [
-        max(_ZERO, part + k * (part - claim.usage))
-        for part, claim in zip(parts, claims, strict=True)
+        max(_ZERO, weight + k * (weight - share.usage))
+        for weight, share in zip(weights, shares, strict=True)
     ]

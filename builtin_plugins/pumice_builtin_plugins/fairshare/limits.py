@@ -1,4 +1,4 @@
-"""Limits of queues, and the quotas that jobs which cannot be preempted must keep to."""
+"""Limits of queues, and the quotas that non-preemptible jobs must stay within."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from pumice import Job, Refusal
 from pumice.kube import shown
-from pumice_builtin_plugins.fairshare.amounts import NAMES, NOTHING, Amount, Bound
+from pumice_builtin_plugins.fairshare.quantities import NAMES, NOTHING, Bounds, Quantities, by_name
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 
 OVER_LIMIT = "OverLimit"
@@ -14,66 +14,68 @@ OVER_QUOTA = "NonPreemptibleOverQuota"
 NOT_OPEN = "QueueNotOpen"
 
 
-def refusal(leaf: FairQueue, job: Job, requested: Amount) -> Refusal | None:
-    """Why the queue, or one above it, cannot hold so much more; None: it can."""
+def refusal(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
+    """Why the queue or an ancestor cannot hold the request; None: it can."""
     if leaf.queue.state != "Open":
         return Refusal(NOT_OPEN, f"queue {leaf.name} is {leaf.queue.state}", {"queue": leaf.name})
     return over_limit(leaf, job, requested) or over_quota(leaf, job, requested)
 
 
-def over_limit(leaf: FairQueue, job: Job, requested: Amount) -> Refusal | None:
-    for queue in leaf.limited:
-        i = _exceeding(queue.allocated, requested, queue.terms.limit)
+def over_limit(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
+    for queue in leaf.limited_path:
+        limit = queue.quota.limit
+        i = _first_exceeded(queue.allocated, requested, limit)
         if i is not None:
-            message = _tell(queue, i, "a limit", queue.terms.limit, queue.allocated, requested)
+            message = _message(queue, i, "a limit", limit, queue.allocated, requested)
             return Refusal(OVER_LIMIT, message, _details(queue, job, requested))
     return None
 
 
-def over_quota(leaf: FairQueue, job: Job, requested: Amount) -> Refusal | None:
-    """Only jobs that cannot be preempted must stay within the quota."""
+def over_quota(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
+    """Only non-preemptible jobs must stay within the quota."""
     if job.preemptible:
         return None
     for queue in leaf.path:
-        i = _exceeding(queue.non_preemptible, requested, queue.terms.deserved)
+        deserved, allocated = queue.quota.deserved, queue.non_preemptible
+        i = _first_exceeded(allocated, requested, deserved)
         if i is not None:
-            quota, held = queue.terms.deserved, queue.non_preemptible
-            message = _tell(queue, i, "a quota", quota, held, requested)
+            message = _message(queue, i, "a quota", deserved, allocated, requested)
             message += "; a job that cannot be preempted must stay within the quota"
             return Refusal(OVER_QUOTA, message, _details(queue, job, requested))
     return None
 
 
-def _exceeding(held: list[int], requested: Amount, bound: Bound) -> int | None:
-    """The position of the first resource that is asked for beyond the bound."""
+def _first_exceeded(allocated: list[int], requested: Quantities, bounds: Bounds) -> int | None:
+    """The position of the first requested resource that would exceed its bound."""
     for i in (0, 1, 2):
-        if requested[i] > 0 and bound[i] < held[i] + requested[i]:
+        if requested[i] > 0 and bounds[i] < allocated[i] + requested[i]:
             return i
     return None
 
 
-def _tell(
-    queue: FairQueue, i: int, what: str, bound: Bound, held: list[int], requested: Amount
+def _message(
+    queue: FairQueue,
+    i: int,
+    what: str,
+    bounds: Bounds,
+    allocated: list[int],
+    requested: Quantities,
 ) -> str:
     name = NAMES[i]
     return (
         f"queue {queue.queue.display_name or queue.name} has {what} of "
-        f"{shown(name, bound[i])} {name}: {shown(name, held[i])} in use, "
+        f"{shown(name, bounds[i])} {name}: {shown(name, allocated[i])} in use, "
         f"{shown(name, requested[i])} more asked for"
     )
 
 
-def _details(queue: FairQueue, job: Job, requested: Amount) -> dict[str, Any]:
+def _details(queue: FairQueue, job: Job, requested: Quantities) -> dict[str, Any]:
     return {
         "queue": queue.name,
-        "requested": named(requested),
-        "deserved": named(queue.terms.deserved),
-        "allocated": named(queue.allocated),
-        "allocated_non_preemptible": named(queue.non_preemptible),
-        "limit": named(queue.terms.limit),
-        "requested_non_preemptible": named(NOTHING if job.preemptible else requested),
+        "requested": by_name(requested),
+        "deserved": by_name(queue.quota.deserved),
+        "allocated": by_name(queue.allocated),
+        "allocated_non_preemptible": by_name(queue.non_preemptible),
+        "limit": by_name(queue.quota.limit),
+        "requested_non_preemptible": by_name(NOTHING if job.preemptible else requested),
     }
-
-
-def named(amount: Bound | list[int]) -> dict[str, float]:
-    return dict(zip(NAMES, amount, strict=True))

@@ -1,137 +1,150 @@
-"""Which of two queues is served first, and what jobs would add to or take from them."""
+"""Which of two queues is served first, with what their jobs would add and their victims free."""
 
 from __future__ import annotations
 
-from pumice import Job, Session
+from pumice import Job, JobCursor, Session
 from pumice.solver import TaskBatches
-from pumice_builtin_plugins.fairshare.amounts import NOTHING, Amount, Amounts, plus, within
+from pumice_builtin_plugins.fairshare.quantities import (
+    NOTHING,
+    Quantities,
+    TaskQuantities,
+    minus,
+    plus,
+    within,
+)
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 
-_WITHOUT_SHARE = (1000, 1000, 1)
-"""What a unit counts that a queue has no share of: a thousand, a thousandth of a GPU one."""
+_NOTHING_ALLOCATABLE = (1000, 1000, 1)
+"""KAI: what allocated counts times, where nothing is allocatable; GPUs are milli here already."""
 
 
-class JobAmounts:
-    """What jobs ask for next and what they hold, remembered until something happens to them.
+class JobQuantities:
+    """What jobs request next and hold, cached until a task of theirs changes its status.
 
-    A part of a job has the uid of the whole, and what happens to it happens to that.
+    A part of a job has the uid of the whole job, and its changes are reported for that.
     """
 
-    def __init__(self, session: Session, amounts: Amounts) -> None:
-        self._amounts = amounts
+    def __init__(self, session: Session, quantities: TaskQuantities) -> None:
+        self._quantities = quantities
         self._batches = TaskBatches(session.ask, session.order)
         self._evictions = session.decisions.evictions
-        self._remembers = session.uses("amounts")
-        self._asked: dict[str, tuple[Job, int, Amount]] = {}
-        self._held: dict[str, tuple[Job, Amount]] = {}
+        self._cached = session.uses("amounts")
+        self._changes = JobCursor(session.cluster.job_journal)
+        self._requests: dict[str, tuple[Job, int, Quantities]] = {}
+        self._allocated: dict[str, tuple[Job, Quantities]] = {}
 
-    def touch(self, job: Job) -> None:
-        """A task of the job got or lost room."""
-        self._asked.pop(job.uid, None)
-        self._held.pop(job.uid, None)
-
-    def next_request(self, job: Job | None) -> Amount:
-        """What the tasks that would be placed next ask for; nothing of no job."""
+    def next_request(self, job: Job | None) -> Quantities:
+        """What the tasks that would be placed next request; nothing for None."""
         if job is None:
             return NOTHING
-        # A task evicted on trial may be placed again, one evicted for good may not.
+        self._forget_changed()
+        # A task evicted in a simulation may be placed again, one evicted for good may not.
         evictions = len(self._evictions)
-        known = self._asked.get(job.uid)
-        if known is not None and known[0] is job and known[1] == evictions and self._remembers:
+        known = self._requests.get(job.uid)
+        if known is not None and known[0] is job and known[1] == evictions and self._cached:
             return known[2]
-        amount = self._amounts.total_request(self._batches.to_allocate(job, real=False))
-        self._asked[job.uid] = (job, evictions, amount)
-        return amount
+        request = self._quantities.total_request(self._batches.to_allocate(job, real=False))
+        self._requests[job.uid] = (job, evictions, request)
+        return request
 
-    def held(self, job: Job) -> Amount:
-        """What the tasks that have their place hold."""
-        known = self._held.get(job.uid)
-        if known is not None and known[0] is job and self._remembers:
+    def allocated(self, job: Job) -> Quantities:
+        """What the job's allocated tasks hold."""
+        self._forget_changed()
+        known = self._allocated.get(job.uid)
+        if known is not None and known[0] is job and self._cached:
             return known[1]
-        amount = self._amounts.held_by(job)
-        self._held[job.uid] = (job, amount)
-        return amount
+        allocated = self._quantities.allocated(job)
+        self._allocated[job.uid] = (job, allocated)
+        return allocated
+
+    def _forget_changed(self) -> None:
+        for job in self._changes.changed():
+            self._requests.pop(job.uid, None)
+            self._allocated.pop(job.uid, None)
 
 
 Rank = tuple[bool, bool, int, bool, float, float]
-"""The rules in order: what is smaller in the first that differs goes first."""
+"""The criteria in their order of precedence; the smaller rank goes first."""
 
 
 class QueueOrder:
-    """Compares queues; ranks are remembered until a queue holds, gives or loses something else."""
+    """Compares queues; ranks are cached until a queue's allocated changes."""
 
-    def __init__(self, *, remembers: bool = True) -> None:
-        self._remembers = remembers
-        self._known: dict[FairQueue, tuple[int, Amount, Amount, Rank]] = {}
-        """Ranks, each with the queue's changes, the job and the victims that it is true for."""
+    def __init__(self, *, cached: bool = True) -> None:
+        self._cached = cached
+        self._ranks: dict[FairQueue, tuple[int, Quantities, Quantities, Rank]] = {}
+        """Per queue: its version, the job's request and the victims that the rank is for."""
 
     def compare(
         self,
         left: FairQueue,
         right: FairQueue,
-        left_job: Amount,
-        right_job: Amount,
-        left_victims: Amount = NOTHING,
-        right_victims: Amount = NOTHING,
+        left_job: Quantities,
+        right_job: Quantities,
+        left_victims: Quantities = NOTHING,
+        right_victims: Quantities = NOTHING,
     ) -> int:
-        """Negative: the left queue goes first. The first rule that tells them apart decides."""
+        """Negative: the left queue goes first. The first criterion that differs decides."""
         l_rank = self._rank(left, left_job, left_victims)
         r_rank = self._rank(right, right_job, right_victims)
         if l_rank != r_rank:
             return -1 if l_rank < r_rank else 1
-        l_room, r_room = left.allocatable, right.allocatable
-        if l_room != r_room:
-            if within(l_room, r_room):
+        l_allocatable, r_allocatable = left.allocatable, right.allocatable
+        if l_allocatable != r_allocatable:
+            if within(l_allocatable, r_allocatable):
                 return -1
-            if within(r_room, l_room):
+            if within(r_allocatable, l_allocatable):
                 return 1
         return -1 if left.created < right.created else 1
 
-    def _rank(self, queue: FairQueue, job: Amount, victims: Amount) -> Rank:
-        known = self._known.get(queue) if self._remembers else None
+    def _rank(self, queue: FairQueue, job: Quantities, victims: Quantities) -> Rank:
+        known = self._ranks.get(queue) if self._cached else None
         if known is not None:
-            changes, its_job, its_victims, rank = known
-            if changes == queue.changes and its_job == job and its_victims == victims:
+            version, known_job, known_victims, rank = known
+            if version == queue.version and known_job == job and known_victims == victims:
                 return rank
         with_job = plus(queue.allocated, job)
         rank = (
-            is_over_utilised(queue),
-            not within(with_job, queue.terms.deserved),
+            is_over_utilized(queue),
+            not within(with_job, queue.quota.deserved),
             -queue.priority,
-            _has_no_share(queue, with_job),
-            dominant_share(queue, _minus(with_job, victims)),
-            dominant_share(queue, queue.allocated),
+            _needs_unallocatable(queue, with_job),
+            utilization(queue, minus(with_job, victims)),
+            utilization(queue, queue.allocated),
         )
-        self._known[queue] = (queue.changes, job, victims, rank)
+        self._ranks[queue] = (queue.version, job, victims, rank)
         return rank
 
 
-def is_over_utilised(queue: FairQueue) -> bool:
-    """Whether the queue holds more than its fair share of every resource."""
-    share, held = queue.fair_share, queue.allocated
-    return share[0] < held[0] and share[1] < held[1] and share[2] < held[2]
-
-
-def _has_no_share(queue: FairQueue, amount: Amount) -> bool:
-    """Whether there is something of a resource of which the queue may have nothing."""
-    room = queue.allocatable
+def is_over_utilized(queue: FairQueue) -> bool:
+    """Whether the queue holds more than its fair share; in KAI, of all three resources."""
+    fair_share, allocated = queue.fair_share, queue.allocated
     return (
-        (amount[0] > 0 and not room[0])
-        or (amount[1] > 0 and not room[1])
-        or (amount[2] > 0 and not room[2])
+        fair_share[0] < allocated[0]
+        and fair_share[1] < allocated[1]
+        and fair_share[2] < allocated[2]
     )
 
 
-def dominant_share(queue: FairQueue, amount: Amount | list[int]) -> float:
-    """The largest part, over the resources, of what the queue may have."""
-    bounds, largest = queue.bounds, 0.0
+def _needs_unallocatable(queue: FairQueue, quantities: Quantities) -> bool:
+    """Whether some resource is used of which nothing is allocatable to the queue."""
+    allocatable = queue.allocatable
+    return (
+        (quantities[0] > 0 and not allocatable[0])
+        or (quantities[1] > 0 and not allocatable[1])
+        or (quantities[2] > 0 and not allocatable[2])
+    )
+
+
+def utilization(queue: FairQueue, quantities: Quantities | list[int]) -> float:
+    """KAI's dominant share of a queue: the largest part of what is allocatable to it.
+
+    Unlike the common dominant share, a resource of which nothing is allocatable counts, too.
+    """
+    bounds, largest = queue.finite_allocatable, 0.0
     for i in (0, 1, 2):
-        held, bound = amount[i], bounds[i]
-        part = held / bound if bound else held * _WITHOUT_SHARE[i]
+        amount, bound = quantities[i], bounds[i]
+        part = amount / bound if bound else amount * _NOTHING_ALLOCATABLE[i]
         if part > largest:
             largest = part
     return largest
-
-
-def _minus(left: Amount, right: Amount) -> Amount:
-    return left[0] - right[0], left[1] - right[1], left[2] - right[2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
 
@@ -11,6 +10,7 @@ from pumice import (
     Duration,
     Job,
     NodeView,
+    Plan,
     Plugin,
     Queue,
     Refusal,
@@ -19,39 +19,39 @@ from pumice import (
     TaskStatus,
     hookimpl,
 )
-from pumice_builtin_plugins.fairshare.amounts import (
+from pumice_builtin_plugins.fairshare.division import set_fair_shares
+from pumice_builtin_plugins.fairshare.limits import over_quota, refusal
+from pumice_builtin_plugins.fairshare.order import JobQuantities, QueueOrder
+from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
-    Amounts,
+    TaskQuantities,
     add_up,
     as_resource,
 )
-from pumice_builtin_plugins.fairshare.division import share_out
-from pumice_builtin_plugins.fairshare.limits import over_quota, refusal
-from pumice_builtin_plugins.fairshare.order import JobAmounts, QueueOrder
-from pumice_builtin_plugins.fairshare.queues import count_jobs, exact, grow_tree, roots
+from pumice_builtin_plugins.fairshare.queues import build_tree, count_jobs, exact, top_queues
 from pumice_builtin_plugins.fairshare.reclaim import (
     Reclaimer,
     ReclaimValidator,
-    copy_books,
-    lump_of,
-    lumps_by_queue,
+    copy_allocations,
+    eviction_unit,
     may_reclaim,
+    units_by_queue,
 )
 from pumice_builtin_plugins.fairshare.usage import (
-    NONE,
+    NO_USAGE,
     UsageHistory,
     Window,
     WindowType,
-    find_usage,
+    read_usage,
 )
 
 
 class FairShare(Plugin):
     """Divide the cluster among queues by quota, priority and over-quota weight.
 
-    Each queue's fair share is divided among its children. The queue that would have the smallest
-    part of what it may have is served first; a queue below its share may reclaim from one above.
-    Volcano's queues take part by their weight, deserved, guarantee and capability.
+    Each queue's fair share is divided among its children. The queue with the smallest dominant
+    share is served first; a queue below its fair share may reclaim from queues above theirs.
+    Volcano's queues take part with their weight, deserved, guarantee and capability.
     """
 
     class Options(Plugin.Options):
@@ -66,29 +66,29 @@ class FairShare(Plugin):
             validation_alias=AliasChoices(
                 "relcaimerSaturationMultiplier", "reclaimerSaturationMultiplier"
             ),
-            description="How many times as saturated as the reclaimer a queue must be to lose "
-            "over-quota room; at least 1.",
+            description="How many times the reclaimer's utilization ratio a queue must have to "
+            "lose over-quota resources; at least 1.",
         )
         window: Duration = Field(
             0.0,
             alias="usage.windowSize",
             ge=0,
-            description="Keep a history of what queues hold, this long (7d); 0: none.",
+            description="How long a history of allocated resources is kept (7d); 0: none.",
         )
         window_type: WindowType = Field(
             "sliding",
             alias="usage.windowType",
-            description="Whether the window moves on or starts afresh when it is over.",
+            description="Whether the window slides or starts anew when it has ended.",
         )
         window_start: float = Field(
             0.0,
             alias="usage.tumblingWindowStartTime",
-            description="A time, in epoch seconds, at which a tumbling window began.",
+            description="The start of some tumbling window, in epoch seconds.",
         )
         half_life: Duration = Field(
             0.0,
             alias="usage.halfLifePeriod",
-            description="Age at which usage counts half; 0: it does not fade.",
+            description="Age at which usage counts half; 0: no decay.",
         )
         resolution: Duration = Field(
             60.0, alias="usage.queryResolution", gt=0, description="Time between two samples."
@@ -107,56 +107,20 @@ class FairShare(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         session = self.session
-        self._amounts = Amounts(session)
-        self._jobs = JobAmounts(session, self._amounts)
-        self._order = QueueOrder(remembers=session.uses("shares"))
-        self._total = self._amounts.cluster_total(session)
-        self._history = self._find_history()
-        usage = find_usage(
-            session.cluster.inventory.extra, session.memory, self._history, session.now
+        self._quantities = TaskQuantities(session)
+        self._jobs = JobQuantities(session, self._quantities)
+        self._order = QueueOrder(cached=session.uses("shares"))
+        self._total = self._quantities.cluster_total(session)
+        self._history = self._usage_history()
+        usage = read_usage(
+            session.cluster.inventory.queue_usage, session.memory, self._history, session.now
         )
-        self._queues = grow_tree(session.queues.values(), usage, NONE)
-        count_jobs(self._queues, session, self._amounts)
-        share_out(self._total, roots(self._queues), exact(self.options.k), self._total)
-        self._books = copy_books(self._queues)
+        self._queues = build_tree(session.queues.values(), usage, NO_USAGE)
+        count_jobs(self._queues, session, self._quantities)
+        k = exact(self.options.k)
+        set_fair_shares(self._total, top_queues(self._queues), k, self._total)
+        self._allocated_before = copy_allocations(self._queues)
         self._multiplier = exact(self.options.saturation_multiplier)
-
-    def _find_history(self) -> UsageHistory | None:
-        options, memory = self.options, self.session.memory
-        if not options.window:
-            return None
-        window = Window(
-            options.window,
-            options.window_type,
-            options.half_life,
-            options.window_start,
-            options.resolution,
-        )
-        history = memory.get(self.name)
-        if not isinstance(history, UsageHistory) or history.window != window:
-            history = memory[self.name] = UsageHistory(window)
-        return history
-
-    @hookimpl
-    def on_session_close(self) -> None:
-        if self._history is not None:
-            self._history.record(self.session.now, self._total, self._queues)
-
-    # -- events
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        self._count(task, 1)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        self._count(task, -1)
-
-    def _count(self, task: Task, sign: int) -> None:
-        job = task.job
-        if job is not None:
-            self._queues[job.queue].change(self._amounts.held(task), sign, job.preemptible)
-            self._jobs.touch(job)
 
     # -- order
 
@@ -179,15 +143,15 @@ class FairShare(Plugin):
             r_queue,
             jobs.next_request(left_job),
             jobs.next_request(right_job),
-            add_up(map(jobs.held, left_victims)) if left_victims else NOTHING,
-            add_up(map(jobs.held, right_victims)) if right_victims else NOTHING,
+            add_up(map(jobs.allocated, left_victims)) if left_victims else NOTHING,
+            add_up(map(jobs.allocated, right_victims)) if right_victims else NOTHING,
         )
 
     # -- limits and quotas
 
     @hookimpl
     def is_job_over_queue_capacity(self, job: Job, tasks: Sequence[Task]) -> Refusal | None:
-        return refusal(self._queues[job.queue], job, self._amounts.total_quota(tasks))
+        return refusal(self._queues[job.queue], job, self._quantities.total_quota(tasks))
 
     @hookimpl
     def is_non_preemptible_job_over_queue_quota(
@@ -195,20 +159,20 @@ class FairShare(Plugin):
     ) -> Refusal | None:
         if job.preemptible:
             return None
-        return over_quota(self._queues[job.queue], job, self._amounts.total_quota(tasks))
+        return over_quota(self._queues[job.queue], job, self._quantities.total_quota(tasks))
 
     @hookimpl
     def is_task_allocation_on_node_over_capacity(
         self, task: Task, job: Job, nodes: NodeView, row: int
     ) -> Refusal | None:
-        return refusal(self._queues[job.queue], job, self._amounts.on_node(task, row))
+        return refusal(self._queues[job.queue], job, self._quantities.on_node(task, row))
 
     @hookimpl
     def allocatable(self, queue: Queue, task: Task) -> bool | None:
-        """The same limits for the actions that place task by task."""
+        """The same limits for actions that place tasks one by one."""
         if task.job is None:
             return None
-        return refusal(self._queues[queue.name], task.job, self._amounts.quota(task)) is None
+        return refusal(self._queues[queue.name], task.job, self._quantities.quota(task)) is None
 
     # -- reclaim
 
@@ -219,24 +183,39 @@ class FairShare(Plugin):
 
     @hookimpl
     def reclaim_victim_filter(self, job: Job, victim: Job) -> bool:
-        """Volcano's queues may be closed to reclaim; KAI's never are."""
+        """Volcano's queues may forbid reclaim; KAI's never do."""
         return self._queues[victim.queue].queue.reclaimable
 
     @hookimpl
     def on_job_solution_start(self) -> None:
-        self._books = copy_books(self._queues)
+        self._allocated_before = copy_allocations(self._queues)
 
     @hookimpl
-    def reclaim_scenario_validator(self, plan: Any) -> bool:
+    def reclaim_scenario_validator(self, plan: Plan) -> bool:
         job: Job = plan.preemptor
-        # Simulated, its tasks are promised room already; what a part of a job knows is older.
+        # Tasks placed by the simulation are pipelined; a partial job's own sums are outdated.
         waiting = job.having(TaskStatus.PENDING, TaskStatus.PIPELINED)
-        required = lump_of(waiting, self._amounts, waiting=True)
+        required = eviction_unit(waiting, self._quantities, pending=True)
         reclaimer = Reclaimer(self._queues[job.queue], required, job.preemptible)
-        judge = ReclaimValidator(self._queues, self._books, self._multiplier)
-        return judge.allows(reclaimer, lumps_by_queue(plan, self._amounts))
+        validator = ReclaimValidator(self._queues, self._allocated_before, self._multiplier)
+        return validator.allows(reclaimer, units_by_queue(plan, self._quantities))
 
-    # -- for messages
+    # -- events
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        self._count(task, 1)
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        self._count(task, -1)
+
+    @hookimpl
+    def on_session_close(self) -> None:
+        if self._history is not None:
+            self._history.record(self.session.now, self._total, self._queues)
+
+    # -- messages
 
     @hookimpl
     def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
@@ -246,9 +225,33 @@ class FairShare(Plugin):
     @hookimpl
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         found = self._queues.get(queue.name)
-        return None if found is None else as_resource(found.terms.deserved)
+        return None if found is None else as_resource(found.quota.deserved)
 
     @hookimpl
     def get_queue_fair_share(self, queue: Queue) -> Resource | None:
         found = self._queues.get(queue.name)
         return None if found is None else as_resource(found.fair_share)
+
+    # -- helpers
+
+    def _usage_history(self) -> UsageHistory | None:
+        """The history kept from cycle to cycle; a new one where the window was changed."""
+        options, memory = self.options, self.session.memory
+        if not options.window:
+            return None
+        window = Window(
+            options.window,
+            options.window_type,
+            options.half_life,
+            options.window_start,
+            options.resolution,
+        )
+        history = memory.get(self.name)
+        if not isinstance(history, UsageHistory) or history.window != window:
+            history = memory[self.name] = UsageHistory(window)
+        return history
+
+    def _count(self, task: Task, sign: int) -> None:
+        job = task.job
+        if job is not None:
+            self._queues[job.queue].count(self._quantities.accepted(task), sign, job.preemptible)

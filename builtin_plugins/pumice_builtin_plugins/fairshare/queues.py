@@ -1,4 +1,4 @@
-"""The tree of queues with what each may have, holds and asks for."""
+"""The tree of queues, each with its quota, limit, fair share, allocated and request."""
 
 from __future__ import annotations
 
@@ -11,213 +11,232 @@ import numpy as np
 
 from pumice import Queue, Resource, Session
 from pumice.gpu import GPU
-from pumice_builtin_plugins.fairshare.amounts import NAMES, NOTHING, Amount, Amounts, Bound
+from pumice_builtin_plugins.fairshare.quantities import (
+    NAMES,
+    NOTHING,
+    Bounds,
+    Quantities,
+    TaskQuantities,
+)
 
-Shares = tuple[Fraction, Fraction, Fraction]
+Fractions = tuple[Fraction, Fraction, Fraction]
 """A number without a unit for CPU, memory and GPUs."""
 
 
-class Terms(NamedTuple):
-    """What a queue is entitled to."""
+class QueueQuota(NamedTuple):
+    """Quota, limit and over-quota weight of a queue."""
 
-    deserved: Bound
-    limit: Bound
-    weight: Shares
+    deserved: Bounds
+    limit: Bounds
+    over_quota_weight: Fractions
 
 
-def terms_of(queue: Queue) -> Terms:
-    """The terms of a queue of either family, for CPU, memory and GPUs each:
+def quota_of(queue: Queue) -> QueueQuota:
+    """The quota of a queue of either family, for CPU, memory and GPUs each:
 
-    ========  =======================  =================================================
-    here      KAI                      Volcano
-    ========  =======================  =================================================
-    deserved  quota (unset: 0)         larger of deserved and guarantee (unset: 0)
-    limit     limit (unset: 0)         capability (unset: unlimited)
-    weight    over-quota weight (0)    weight, the same for each resource (1)
-    ========  =======================  =================================================
+    =================  =====================  ================================================
+    here               KAI                    Volcano
+    =================  =====================  ================================================
+    deserved           quota (unset: 0)       larger of deserved and guarantee (unset: 0)
+    limit              limit (unset: 0)       capability (unset: unlimited)
+    over_quota_weight  overQuotaWeight (0)    weight, the same for each resource (1)
+    =================  =====================  ================================================
 
-    The reader of manifests has already told KAI's -1 (unlimited) from what is unset.
+    KAI's -1 (unlimited) is ``math.inf`` in the facts.
     """
     if queue.family == "kai":
         weights = queue.over_quota_weight or Resource()
-        return Terms(_bound(queue.deserved, 0), _bound(queue.limit, 0), _shares(weights, NAMES))
-    deserved, guarantee = _bound(queue.deserved, 0), _bound(queue.guarantee, 0)
+        return QueueQuota(
+            _bounds(queue.deserved, 0), _bounds(queue.limit, 0), _fractions(weights, NAMES)
+        )
+    deserved, guarantee = _bounds(queue.deserved, 0), _bounds(queue.guarantee, 0)
     weight = Fraction(queue.weight)
-    return Terms(
+    return QueueQuota(
         (
             max(deserved[0], guarantee[0]),
             max(deserved[1], guarantee[1]),
             max(deserved[2], guarantee[2]),
         ),
-        _bound(queue.limit, math.inf),
+        _bounds(queue.limit, math.inf),
         (weight, weight, weight),
     )
 
 
-def _bound(given: Resource | None, unset: float) -> Bound:
+def _bounds(given: Resource | None, unset: float) -> Bounds:
     if given is None:
         return unset, unset, unset
-    return _whole(given.cpu), _whole(given.memory), _whole(given.scalars.get(GPU, unset))
+    return _floor(given.cpu), _floor(given.memory), _floor(given.scalars.get(GPU, unset))
 
 
-def _whole(value: float) -> float:
-    # What tasks ask for is whole: the rest of a bound below one unit can never be used.
+def _floor(value: float) -> float:
+    # Requests are integers: the fraction of a bound can never be used.
     return value if value == math.inf else math.floor(value)
 
 
-def _shares(given: Resource, names: Iterable[str]) -> Shares:
+def _fractions(given: Resource, names: Iterable[str]) -> Fractions:
     cpu, memory, gpus = (exact(given.get(name)) for name in names)
     return cpu, memory, gpus
 
 
 def exact(number: float) -> Fraction:
-    """A number as it is written, so that 0.1 is one tenth."""
+    """A number as it is written: 0.1 is one tenth."""
     return Fraction(str(number))
 
 
 class FairQueue:
-    """One queue's books, in CPU, memory and GPUs."""
+    """One queue in CPU, memory and GPUs."""
 
     __slots__ = (
         "allocatable",
         "allocated",
-        "bounds",
-        "changes",
         "children",
         "created",
         "fair_share",
-        "limited",
+        "finite_allocatable",
+        "limited_path",
         "name",
         "non_preemptible",
         "parent",
         "path",
         "priority",
         "queue",
+        "quota",
         "request",
-        "terms",
         "usage",
+        "version",
     )
 
-    def __init__(self, queue: Queue, usage: Shares) -> None:
+    def __init__(self, queue: Queue, usage: Fractions) -> None:
         self.queue = queue
         self.name = queue.name
-        self.terms = terms_of(queue)
+        self.quota = quota_of(queue)
         self.usage = usage
-        """Part of the cluster that the queue has used lately."""
+        """The part of the cluster that the queue has used recently."""
         self.priority = queue.priority
-        index = queue.extra.get("index")
-        self.created = (queue.created if index is None else float(index), queue.name)
-        """What makes one of two equal queues the older one."""
+        self.created = (queue.created, queue.name)
+        """Orders queues by age; KAI leaves equal ages undecided, the name decides here."""
         self.parent: FairQueue | None = None
         self.children: list[FairQueue] = []
         self.path: tuple[FairQueue, ...] = (self,)
-        """The queue and its ancestors, up to the top."""
-        self.limited: tuple[FairQueue, ...] = ()
-        """Those of the path that have a limit."""
+        """From the queue itself to its top ancestor."""
+        self.limited_path: tuple[FairQueue, ...] = ()
+        """The queues of the path that have a limit."""
         self.allocated = [0, 0, 0]
-        """What tasks hold or are promised now."""
+        """What the queue's tasks hold now, pipelined tasks included."""
         self.non_preemptible = [0, 0, 0]
-        """The part of it that belongs to jobs which cannot be preempted."""
+        """The part of allocated that belongs to non-preemptible jobs."""
         self.request = [0, 0, 0]
-        """What was held and waiting when the session opened."""
-        self.fair_share: Amount = NOTHING
-        self.allocatable: Bound = NOTHING
-        self.bounds: Amount = NOTHING
-        """As allocatable, with the whole cluster for what is unlimited."""
-        self.changes = 0
-        """Grows whenever what the queue holds changes."""
+        """Allocated plus pending when the session opened."""
+        self.fair_share: Quantities = NOTHING
+        self.allocatable: Bounds = NOTHING
+        """The larger of deserved and fair share, up to the limit."""
+        self.finite_allocatable: Quantities = NOTHING
+        """Allocatable, with the cluster total in place of unlimited."""
+        self.version = 0
+        """Grows with every change of allocated."""
 
-    def settle(self, fair_share: Amount, total: Amount) -> None:
+    def set_fair_share(self, fair_share: Quantities, cluster_total: Quantities) -> None:
         """Set the fair share and what follows from it."""
         self.fair_share = fair_share
-        deserved, limit = self.terms.deserved, self.terms.limit
+        deserved, limit = self.quota.deserved, self.quota.limit
         first, second, third = (
             min(limit[i], max(deserved[i], fair_share[i])) for i in range(len(NAMES))
         )
         self.allocatable = (first, second, third)
         cpu, memory, gpus = (
-            total[i] if room == math.inf else int(room) for i, room in enumerate(self.allocatable)
+            cluster_total[i] if bound == math.inf else int(bound)
+            for i, bound in enumerate(self.allocatable)
         )
-        self.bounds = (cpu, memory, gpus)
+        self.finite_allocatable = (cpu, memory, gpus)
 
-    def change(self, amount: Amount, sign: int, preemptible: bool) -> None:
-        """Count a task in or out, here and in all ancestors."""
-        cpu, memory, gpus = amount
+    def count(self, quantities: Quantities, sign: int, preemptible: bool) -> None:
+        """Add (``sign`` 1) or subtract (-1) a task, here and in all ancestors."""
+        cpu, memory, gpus = quantities
         if sign < 0:
             cpu, memory, gpus = -cpu, -memory, -gpus
         for queue in self.path:
-            queue.changes += 1
-            held = queue.allocated
-            held[0] += cpu
-            held[1] += memory
-            held[2] += gpus
+            queue.version += 1
+            allocated = queue.allocated
+            allocated[0] += cpu
+            allocated[1] += memory
+            allocated[2] += gpus
             if not preemptible:
-                held = queue.non_preemptible
-                held[0] += cpu
-                held[1] += memory
-                held[2] += gpus
+                allocated = queue.non_preemptible
+                allocated[0] += cpu
+                allocated[1] += memory
+                allocated[2] += gpus
 
     def __repr__(self) -> str:
         return f"<fair queue {self.name}>"
 
 
-def grow_tree(
-    queues: Iterable[Queue], usage: Mapping[str, Shares], nothing: Shares
+def build_tree(
+    queues: Iterable[Queue], usage: Mapping[str, Fractions], no_usage: Fractions
 ) -> dict[str, FairQueue]:
-    """Books of all queues, linked; children are in the order of their creation."""
-    tree = {queue.name: FairQueue(queue, usage.get(queue.name, nothing)) for queue in queues}
+    """All queues by name, linked; children in the order of their creation."""
+    tree = {queue.name: FairQueue(queue, usage.get(queue.name, no_usage)) for queue in queues}
     for queue in sorted(tree.values(), key=lambda queue: queue.created):
-        above = tree.get(queue.queue.parent)
-        if above is not None:
-            queue.parent = above
-            above.children.append(queue)
+        parent = tree.get(queue.queue.parent)
+        if parent is not None:
+            queue.parent = parent
+            parent.children.append(queue)
     for queue in top_down(tree):
         if queue.parent is not None:
             queue.path = (queue, *queue.parent.path)
-        queue.limited = tuple(
-            q for q in queue.path if any(limit != math.inf for limit in q.terms.limit)
+        queue.limited_path = tuple(
+            q for q in queue.path if any(limit != math.inf for limit in q.quota.limit)
         )
     return tree
 
 
-def roots(tree: Mapping[str, FairQueue]) -> list[FairQueue]:
+def top_queues(tree: Mapping[str, FairQueue]) -> list[FairQueue]:
+    """The queues without a parent, the oldest first."""
     top = [queue for queue in tree.values() if queue.parent is None]
     return sorted(top, key=lambda queue: queue.created)
 
 
 def top_down(tree: Mapping[str, FairQueue]) -> Iterator[FairQueue]:
     """All queues, each after its parent."""
-    waiting = roots(tree)
-    while waiting:
-        queue = waiting.pop()
+    stack = top_queues(tree)
+    while stack:
+        queue = stack.pop()
         yield queue
-        waiting += queue.children
+        stack += queue.children
 
 
-def count_jobs(tree: Mapping[str, FairQueue], session: Session, amounts: Amounts) -> None:
-    """Fill the books from the jobs of a session that has just been opened."""
+def below_common_ancestor(left: FairQueue, right: FairQueue) -> tuple[FairQueue, FairQueue]:
+    """The two queues, or their ancestors, just below their lowest common ancestor."""
+    pair = (left, right)
+    for pair in zip(reversed(left.path), reversed(right.path), strict=False):
+        if pair[0] is not pair[1]:
+            break
+    return pair
+
+
+def count_jobs(tree: Mapping[str, FairQueue], session: Session, quantities: TaskQuantities) -> None:
+    """Set allocated and request from the jobs of a session that was just opened."""
     jobs, width = session.jobs.values(), len(NAMES)
     number_of = {name: number for number, name in enumerate(tree)}
-    nobody = len(tree)
-    owners = np.array([number_of.get(job.queue, nobody) for job in jobs], np.intp)
-    bound = np.array([not job.preemptible for job in jobs], bool)
-    of_jobs = amounts.of_jobs(session)
-    sums = np.zeros((nobody + 1, 2 * width), np.int64)
-    non_preemptible = np.zeros((nobody + 1, width), np.int64)
-    np.add.at(sums, owners, of_jobs)
-    np.add.at(non_preemptible, owners[bound], of_jobs[bound, :width])
+    no_queue = len(tree)
+    queue_of_job = np.array([number_of.get(job.queue, no_queue) for job in jobs], np.intp)
+    non_preemptible = np.array([not job.preemptible for job in jobs], bool)
+    per_job = quantities.allocated_and_pending(session)
+    sums = np.zeros((no_queue + 1, 2 * width), np.int64)
+    fixed = np.zeros((no_queue + 1, width), np.int64)
+    np.add.at(sums, queue_of_job, per_job)
+    np.add.at(fixed, queue_of_job[non_preemptible], per_job[non_preemptible, :width])
     for number, queue in enumerate(tree.values()):
         queue.allocated = sums[number, :width].tolist()
         queue.request = (sums[number, :width] + sums[number, width:]).tolist()
-        queue.non_preemptible = non_preemptible[number].tolist()
+        queue.non_preemptible = fixed[number].tolist()
     for queue in reversed(list(top_down(tree))):
-        above = queue.parent
-        if above is not None:
-            _add(above.allocated, queue.allocated)
-            _add(above.non_preemptible, queue.non_preemptible)
-            _add(above.request, queue.request)
+        parent = queue.parent
+        if parent is not None:
+            _add(parent.allocated, queue.allocated)
+            _add(parent.non_preemptible, queue.non_preemptible)
+            _add(parent.request, queue.request)
 
 
-def _add(into: list[int], amount: Amount | list[int]) -> None:
+def _add(into: list[int], quantities: list[int]) -> None:
     for i in range(len(NAMES)):
-        into[i] += amount[i]
+        into[i] += quantities[i]

@@ -1,10 +1,9 @@
-"""What queues have used lately: told by a source outside, or by a history that is kept here.
+"""Recent usage of queues, from an external source or from a history of earlier cycles.
 
-A source is anything with a method ``usage(now)`` that gives, for each queue, the part of the
-cluster's capacity that it used, by resource: ``{"team-a": {"nvidia.com/gpu": 0.25}}``. Whoever
-runs the scheduler puts it into ``scheduler.memory["fairshare.usage"]``; a scenario writes such
-a table under ``extra.queue_usage``. Where nobody tells, and a window is set,
-:class:`UsageHistory` does.
+A source is any object with a method ``usage(now)`` that returns, per queue, the part of the
+cluster's capacity that it used, by resource: ``{"team-a": {"nvidia.com/gpu": 0.25}}``. Set it as
+``scheduler.memory["fairshare.usage"]``; a scenario has such a table (``Inventory.queue_usage``).
+Without either, and with a window set, :class:`UsageHistory` is the source.
 """
 
 from __future__ import annotations
@@ -14,28 +13,26 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pumice_builtin_plugins.fairshare.amounts import NAMES, Amount
-from pumice_builtin_plugins.fairshare.queues import FairQueue, Shares, exact
+from pumice_builtin_plugins.fairshare.quantities import NAMES, Quantities
+from pumice_builtin_plugins.fairshare.queues import FairQueue, Fractions, exact
 
 SOURCE = "fairshare.usage"
-"""Where the scheduler's memory has the source."""
-TABLE = "queue_usage"
-"""Where an inventory's extra facts have a table."""
-NONE: Shares = (Fraction(0), Fraction(0), Fraction(0))
+"""The key of the source in the scheduler's memory."""
+NO_USAGE: Fractions = (Fraction(0), Fraction(0), Fraction(0))
 
 UsageTable = Mapping[str, Mapping[str, float]]
 WindowType = Literal["sliding", "tumbling"]
 
 
 class UsageSource(Protocol):
-    """Tells what queues have used."""
+    """A source of usage."""
 
     def usage(self, now: float) -> UsageTable: ...
 
 
-def read_usage(table: UsageTable) -> dict[str, Shares]:
-    """A table of usage as exact numbers; what it leaves out is 0."""
-    usage: dict[str, Shares] = {}
+def parse_usage(table: UsageTable) -> dict[str, Fractions]:
+    """A table of usage as exact numbers; missing resources are 0."""
+    usage: dict[str, Fractions] = {}
     for queue, parts in table.items():
         cpu, memory, gpus = (_part(queue, name, parts) for name in NAMES)
         usage[queue] = (cpu, memory, gpus)
@@ -57,17 +54,17 @@ def _part(queue: str, name: str, parts: Mapping[str, float]) -> Fraction:
 
 
 class Window(NamedTuple):
-    """Which time counts, and how much."""
+    """The window of time that counts, and the decay within it."""
 
     size: float
     """Seconds."""
     kind: WindowType = "sliding"
     half_life: float = 0.0
-    """Seconds after which usage counts half; 0: it counts fully as long as it is in the window."""
+    """Seconds after which usage counts half; 0: no decay."""
     start: float = 0.0
-    """For tumbling windows: a time at which one began."""
+    """For tumbling windows: the start of one of them."""
     resolution: float = 60.0
-    """Seconds from one sample to the next."""
+    """Seconds between two samples."""
 
     def begins(self, now: float) -> float:
         if self.kind == "sliding":
@@ -80,28 +77,28 @@ class Window(NamedTuple):
 
 class _Sample(NamedTuple):
     time: float
-    capacity: Amount
-    held: dict[str, Amount]
+    capacity: Quantities
+    allocated: dict[str, Quantities]
 
 
 class UsageHistory:
-    """Samples of what queues held, kept from cycle to cycle: a source of its own."""
+    """A source of usage made of samples of what queues held in earlier cycles."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self._samples: deque[_Sample] = deque()
 
-    def record(self, now: float, capacity: Amount, tree: Mapping[str, FairQueue]) -> None:
-        """Take a sample, unless the last one is too young."""
+    def record(self, now: float, capacity: Quantities, tree: Mapping[str, FairQueue]) -> None:
+        """Take a sample, unless the last one is too recent."""
         samples = self._samples
         if samples and now - samples[-1].time < self.window.resolution:
             return
-        held = {
+        allocated = {
             name: (queue.allocated[0], queue.allocated[1], queue.allocated[2])
             for name, queue in tree.items()
             if any(queue.allocated)
         }
-        samples.append(_Sample(now, capacity, held))
+        samples.append(_Sample(now, capacity, allocated))
         oldest = self.window.begins(now)
         while samples and samples[0].time < oldest:
             samples.popleft()
@@ -109,29 +106,31 @@ class UsageHistory:
     def usage(self, now: float) -> UsageTable:
         begins = self.window.begins(now)
         capacity = [0.0, 0.0, 0.0]
-        held: dict[str, list[float]] = {}
+        allocated: dict[str, list[float]] = {}
         for sample in self._samples:
             if sample.time < begins:
                 continue
             weight = self.window.weight(now - sample.time)
             for i in (0, 1, 2):
                 capacity[i] += weight * sample.capacity[i]
-            for queue, amount in sample.held.items():
-                sums = held.setdefault(queue, [0.0, 0.0, 0.0])
+            for queue, quantities in sample.allocated.items():
+                sums = allocated.setdefault(queue, [0.0, 0.0, 0.0])
                 for i in (0, 1, 2):
-                    sums[i] += weight * amount[i]
+                    sums[i] += weight * quantities[i]
         return {
             queue: {name: sums[i] / capacity[i] for i, name in enumerate(NAMES) if capacity[i]}
-            for queue, sums in held.items()
+            for queue, sums in allocated.items()
         }
 
 
-def find_usage(
-    extra: Mapping[str, Any], memory: Mapping[str, Any], history: UsageHistory | None, now: float
-) -> dict[str, Shares]:
-    """What is known of usage: a table in the facts, a source, or the own history."""
-    table = extra.get(TABLE)
+def read_usage(
+    table: UsageTable | None,
+    memory: Mapping[str, Any],
+    history: UsageHistory | None,
+    now: float,
+) -> dict[str, Fractions]:
+    """The usage by queue: of the cluster's own table, else of a source, else of the history."""
     if table is None:
         source: UsageSource | None = memory.get(SOURCE, history)
         table = {} if source is None else source.usage(now)
-    return read_usage(table)
+    return parse_usage(table)

@@ -42,9 +42,6 @@ def mig_strategy(node: Node) -> int:
 
 def is_legacy_mig(task: Task) -> bool:
     """Whether only an annotation names the pod's instance: such pods are not placed any more."""
-    told = task.pod.extra.get("is_legacy_mig")
-    if told is not None:
-        return bool(told)
     return not task.gpu.mig and any(key.startswith(_MIG_RESOURCE) for key in task.annotations)
 
 

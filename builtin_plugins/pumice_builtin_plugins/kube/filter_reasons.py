@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pumice import REASONS, Code, FitError, NodeVerdicts, Status
+from pumice import Code, FitError, NodeVerdicts, Status
 
 
 class StatusTable:
@@ -71,7 +71,7 @@ class StatusTable:
         self._codes = np.array(codes, np.int8)
         self._final = ~np.isin(self._codes, (Code.OK, Code.UNSCHEDULABLE))
         self._reasons = np.array(
-            [REASONS.id(self.error((number,))) for number in range(len(codes))], np.int32
+            [self.error((number,)).reason_id for number in range(len(codes))], np.int32
         )
 
 

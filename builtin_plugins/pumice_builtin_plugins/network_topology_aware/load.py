@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pumice import MIN, Resource, Session, SubJob, Task, TaskStatus
+from pumice import MIN_RESOURCE, Resource, Session, SubJob, Task, TaskStatus
 
 
 class HyperLoad:
@@ -52,7 +52,7 @@ class HyperLoad:
         return {
             self._position.get(name, -1): value
             for name, value in resource.items()
-            if value >= MIN or name in ("cpu", "memory")
+            if value >= MIN_RESOURCE or name in ("cpu", "memory")
         }
 
     def has_idle(self, hyper_node: str, needed: Mapping[int, float]) -> bool:
@@ -84,7 +84,8 @@ class HyperLoad:
 
 def _holds(room: np.ndarray, needed: Mapping[int, float]) -> bool:
     return all(
-        position >= 0 and amount < room[position] + MIN for position, amount in needed.items()
+        position >= 0 and amount < room[position] + MIN_RESOURCE
+        for position, amount in needed.items()
     )
 
 

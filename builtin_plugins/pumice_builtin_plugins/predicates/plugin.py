@@ -23,6 +23,7 @@ from pumice import (
 )
 from pumice_builtin_plugins.kube.dra.allocation import Devices
 from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
+from pumice_builtin_plugins.kube.feature_gates import is_enabled
 from pumice_builtin_plugins.kube.filter_reasons import STATUSES
 from pumice_builtin_plugins.kube.host_ports import HostPorts
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
@@ -110,8 +111,8 @@ class Predicates(Plugin):
                 self._settled.add(task.uid)
         self._volumes = Volumes(Storage(cluster.inventory, self._columns), self._pod_counts)
         self._devices = Devices(DeviceBook(cluster.inventory, self._columns))
-        gate = (cluster.extra.get("feature_gates") or {}).get("DynamicResourceAllocation", True)
-        self._use_devices = options.devices and str(gate).lower() != "false"
+        gate = is_enabled(cluster, "DynamicResourceAllocation", default=True)
+        self._use_devices = options.devices and gate
         self._demands: dict[Hashable, _Demand] = {}
         self._by_class: dict[int, _Demand] = {}
 

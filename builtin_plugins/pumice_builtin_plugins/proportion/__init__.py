@@ -1,4 +1,4 @@
-"""Share the cluster among queues by weight, within what each asks for and may hold."""
+"""Divide the cluster among queues by weight, within what each requests and may hold."""
 
 from __future__ import annotations
 

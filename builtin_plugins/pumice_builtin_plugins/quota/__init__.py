@@ -1,1 +1,1 @@
-"""Queue accounting that the quota plugins share."""
+"""What the quota plugins share: queue accounts, minimum resources, dominant share."""

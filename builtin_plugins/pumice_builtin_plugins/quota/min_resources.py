@@ -1,46 +1,34 @@
-"""Minimum resources of jobs: what is still to be placed of them, what exceeds them, refusals."""
+"""Minimum resources of jobs: what is unmet, what exceeds them, and refusals of admission."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pumice import REJECT, Job, Refusal, Resource, Session
-
-QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+from pumice.manifests import QUEUE_GATE
 
 
 def min_request(job: Job) -> Resource:
-    """The job's declared minimum; not to be changed."""
+    """The job's minimum resources, empty where it declares none; not to be changed in place."""
     return Resource() if job.min_resources is None else job.min_resources
 
 
 def deduct_gated(job: Job, resource: Resource) -> Resource:
-    """A resource less what the job's pending tasks ask for that wait for somebody else's gate."""
+    """A resource less the requests of pending tasks that a gate other than the queue's holds."""
     gated = Resource()
     for task in job.pending:
         if task.gated and task.pod.gates != (QUEUE_GATE,):
             gated.add(task.request)
-    if gated.is_empty():
-        return resource
-    return Resource(
-        max(resource.cpu - gated.cpu, 0),
-        max(resource.memory - gated.memory, 0),
-        {name: max(n - gated.scalars.get(name, 0), 0) for name, n in resource.scalars.items()},
-    )
+    return resource if gated.is_empty() else resource.exceeded_part(gated)
 
 
 def unmet_minimum(session: Session, job: Job) -> Resource:
-    """What is missing of the declared minimum."""
-    minimum, held = min_request(job), allocated_of(session, job)
-    return Resource(
-        max(minimum.cpu - held.cpu, 0),
-        max(minimum.memory - held.memory, 0),
-        {name: max(n - held.scalars.get(name, 0), 0) for name, n in minimum.scalars.items()},
-    )
+    """The part of the job's minimum resources that is not allocated."""
+    return min_request(job).exceeded_part(_allocated(session, job))
 
 
 def runs_at_minimum(job: Job) -> bool:
-    """Whether a job with a declared minimum runs and has as many tasks placed as it needs."""
+    """Whether a job with minimum resources runs with at least minMember tasks allocated."""
     return (
         job.phase == "Running"
         and job.min_resources is not None
@@ -49,7 +37,7 @@ def runs_at_minimum(job: Job) -> bool:
 
 
 def inqueue_of(session: Session, job: Job) -> Resource:
-    """What an admitted job is still promised of its minimum."""
+    """What the job adds to its queue's inqueue: the unmet minimum of an admitted job."""
     admitted = job.phase == "Inqueue" and job.min_resources is not None
     if not admitted and not runs_at_minimum(job):
         return Resource()
@@ -57,20 +45,20 @@ def inqueue_of(session: Session, job: Job) -> Resource:
 
 
 def elastic_of(session: Session, job: Job) -> Resource:
-    """What the job holds beyond its minimum; without a minimum that is everything."""
-    return allocated_of(session, job).exceeded_part(min_request(job))
+    """What the job holds beyond its minimum resources; everything where it declares none."""
+    return _allocated(session, job).exceeded_part(min_request(job))
 
 
-def allocated_of(session: Session, job: Job) -> Resource:
+def _allocated(session: Session, job: Job) -> Resource:
     return session.nodes.dimensions.resource(job.allocated)
 
 
 def refuse(job: Job, what: str, verb: str, resources: Iterable[str]) -> int:
-    """Vote against a job and note why, for the reason that it is given."""
+    """Vote against admission because of these resources, and record the reason."""
     return refuse_for(job, f"{what}: {', '.join(f'{verb} {name}' for name in resources)}")
 
 
 def refuse_for(job: Job, why: str) -> int:
-    """Vote against a job for a reason that stands by itself."""
+    """Vote against admission and record the reason."""
     job.refusals.append(Refusal("NotEnqueueable", why))
     return REJECT

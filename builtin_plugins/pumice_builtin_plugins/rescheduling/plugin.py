@@ -109,8 +109,7 @@ class Rescheduling(Plugin):
         )
 
     def _usage(self, node: str) -> Mapping[str, Any]:
-        told = self.session.cluster.extra.get("node_usage")
-        usage = told.get(node) if isinstance(told, Mapping) else None
+        usage = self.session.cluster.inventory.node_usage.get(node)
         return usage if isinstance(usage, Mapping) else {}
 
     def _average(self, averages: Any) -> float:

@@ -90,8 +90,8 @@ def _slots(node: Node) -> Object:
 def write_group(group: PodGroup) -> Object:
     if group.family == "kai":
         return _kai_group(group)
-    listed = group.extra.get("min_resources")
-    resources = {name: quantity(name, amount) for name, amount in (listed or {}).items()}
+    listed = group.quota_min_resources
+    resources = {name: quantity(name, amount) for name, amount in listed.items()}
     if not resources and group.min_resources is not None:
         resources = quantities(group.min_resources)
     spec = compact(

@@ -11,6 +11,7 @@ import msgspec
 
 from pumice import Inventory, Plugin, hookimpl
 from pumice_builtin_plugins.snapshot.objects import write_objects
+from pumice_builtin_plugins.snapshot.pods import compact
 
 PATH = "/get-snapshot"
 FILE = "snapshot.json"
@@ -46,7 +47,7 @@ class Snapshot(Plugin):
         inventory = session.cluster.inventory
         return {
             "config": session.policy.raw,
-            "schedulerParams": inventory.extra.get("scheduler_params", {}),
+            "schedulerParams": inventory.scheduler_params,
             "rawObjects": write_objects(inventory),
             "discovery": {"serverVersion": None, "resources": []},
             "extra": _facts(inventory, session.now),
@@ -54,11 +55,27 @@ class Snapshot(Plugin):
 
 
 def _facts(inventory: Inventory, now: float) -> dict[str, Any]:
-    """What scenario files tell under the same name."""
-    told = {
-        "tasks": {pod.key: pod.extra for pod in inventory.pods.values() if pod.extra},
-        "jobs": {uid: group.extra for uid, group in inventory.groups.items() if group.extra},
-        "queues": {name: queue.extra for name, queue in inventory.queues.items() if queue.extra},
-        "nodes": {name: node.extra for name, node in inventory.nodes.items() if node.extra},
+    """What manifests cannot carry, under the keys of a scenario's ``extra``."""
+    pods, groups = inventory.pods.values(), inventory.groups.values()
+    tasks = {
+        pod.key: compact(state=pod.status_override, gpu_groups=list(pod.gpu_groups))
+        for pod in pods
+        if pod.status_override or pod.gpu_groups
     }
-    return {**inventory.extra, "now": now, **{name: facts for name, facts in told.items() if facts}}
+    facts = compact(
+        tasks=tasks,
+        jobs={
+            group.uid: {"priority": group.priority}
+            for group in groups
+            if group.priority is not None
+        },
+        nominated_hypernodes={
+            group.uid: group.nominated_hyper_node for group in groups if group.nominated_hyper_node
+        },
+        feature_gates=inventory.feature_gates,
+        node_usage=inventory.node_usage,
+        queue_usage=inventory.queue_usage,
+        min_node_gpu_memory=inventory.min_node_gpu_memory,
+        scheduler_params=inventory.scheduler_params,
+    )
+    return {**facts, "now": now}

@@ -1,4 +1,4 @@
-"""Time division: nodes that batch work may use by day or by night, and must leave after."""
+"""Time division multiplexing: revocable nodes that batch tasks may use in a window of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tasks of a job may be taken at once, by the job's own disruption budget."""
+"""A job's own disruption budget: how many of its tasks may be evicted at once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MIN_AVAILABLE = "volcano.sh/jdb-min-available"
 MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
 _S = TaskStatus
 _COUNT = re.compile(r"(\d+)(%?)", re.ASCII)
-_WITHOUT_BUDGET = 1
+_DEFAULT = 1
 
 
-def most_evictable(job: Job) -> int:
-    """Tasks that may be evicted now; a job without a budget loses one at a time.
+def max_evictions(job: Job) -> int:
+    """How many tasks may be evicted now; 1 for a job without a budget.
 
-    A minimum takes precedence over a maximum. One that is not reached as it is counts as none.
-    A budget that cannot be read protects every task.
+    minAvailable takes precedence over maxUnavailable. A malformed budget protects every task.
+    Volcano's rule: a minAvailable that is not reached anyway counts as no budget.
     """
     annotations = job.group.annotations
     running, total = job.count(_S.RUNNING), len(job.tasks)
@@ -28,14 +28,14 @@ def most_evictable(job: Job) -> int:
         minimum = _count(job, MIN_AVAILABLE, total)
         if minimum is None:
             return 0
-        return running - minimum if running >= minimum else _WITHOUT_BUDGET
+        return running - minimum if running >= minimum else _DEFAULT
     if MAX_UNAVAILABLE in annotations:
         maximum = _count(job, MAX_UNAVAILABLE, total)
         if maximum is None:
             return 0
         unavailable = total - job.count(_S.SUCCEEDED, _S.FAILED) - running
         return max(maximum - unavailable, 0)
-    return _WITHOUT_BUDGET
+    return _DEFAULT
 
 
 def _count(job: Job, key: str, total: int) -> int | None:
@@ -45,7 +45,7 @@ def _count(job: Job, key: str, total: int) -> int | None:
     if match is None:
         logger.warning(
             "pod group {}: {} is {!r}, which is no number or percentage (examples: 2, 50%); "
-            "none of its tasks is taken",
+            "none of its tasks is evicted",
             job.uid,
             key,
             text,

@@ -1,4 +1,4 @@
-"""Time division: nodes that batch work may use by day or by night, and must leave after."""
+"""Time division multiplexing: revocable nodes that batch tasks may use in a window of time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pumice import (
     TaskStatus,
     hookimpl,
 )
-from pumice_builtin_plugins.tdm.disruption_budget import most_evictable
+from pumice_builtin_plugins.tdm.disruption_budget import max_evictions
 
 ZONE = "volcano.sh/revocable-zone"
 _MAX_SCORE = 100.0
@@ -34,27 +34,27 @@ _TIME = r"((?:[01]?\d|2[0-3])):([0-5]\d)"
 _WINDOW = re.compile(rf"\s*{_TIME}\s*-\s*{_TIME}\s*", re.ASCII)
 
 
-def _checked_window(text: str) -> str:
+def _validate_window(text: str) -> str:
     if _WINDOW.fullmatch(text) is None:
         raise ValueError("should be a window of time like '08:00-18:30'")
     return text
 
 
-Window = Annotated[str, AfterValidator(_checked_window)]
+Window = Annotated[str, AfterValidator(_validate_window)]
 
 
 class Tdm(Plugin):
     """Let pods that accept it use revocable nodes while their zone's window is open.
 
-    A node is revocable by the label ``volcano.sh/revocable-zone``; a pod accepts such nodes by
-    the annotation of the same name. Windows are in UTC and belong to one day: one that ends
-    before it begins runs from its start past midnight, and is not open yet in the morning.
+    The node label ``volcano.sh/revocable-zone`` makes a node revocable; the pod annotation of the
+    same name makes a pod accept such nodes. Windows are in UTC and start on the current day: as in
+    Volcano, one that ends after midnight is closed again in the morning before its start.
     """
 
     reads = frozenset({"revocable_zone"})
 
     class Options(Plugin.Options):
-        """The zones and when they are open."""
+        """The revocable zones and when they are open."""
 
         collected: ClassVar[dict[str, str]] = {"tdm.revocable-zone.": "zones"}
 
@@ -65,13 +65,27 @@ class Tdm(Plugin):
         evict_period: Duration = Field(
             60.0,
             alias="tdm.evict.period",
-            description="Least time between two rounds of evictions from closed zones.",
+            description="Minimum time between two rounds of evictions from closed zones.",
         )
 
     @hookimpl
     def on_session_open(self) -> None:
         now = self.session.now
-        self._open = {zone for zone, text in self.options.zones.items() if is_open(text, now)}
+        self._open_zones = {
+            zone for zone, window in self.options.zones.items() if is_open(window, now)
+        }
+
+    # -- order
+
+    @hookimpl
+    def job_order(self, left: Job, right: Job) -> int:
+        return left.preemptable - right.preemptable
+
+    @hookimpl
+    def job_order_key(self, job: Job) -> bool:
+        return job.preemptable
+
+    # -- nodes
 
     @hookimpl(scope="static")
     def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
@@ -80,7 +94,7 @@ class Tdm(Plugin):
         if not revocable.any():
             return None
         verdicts = NodeVerdicts.accept(len(nodes))
-        closed = revocable & ~np.isin(zones, sorted(self._open))
+        closed = revocable & ~np.isin(zones, sorted(self._open_zones))
         verdicts.reject(
             closed, "the node's revocable zone is not open", Code.UNRESOLVABLE, self.name
         )
@@ -92,13 +106,29 @@ class Tdm(Plugin):
 
     @hookimpl(scope="static")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        if not task.revocable_zone or not self._open:
+        if not task.revocable_zone or not self._open_zones:
             return None
         zones = nodes.fact(("tdm", "zone"), _zone_of, object)
-        return np.where(np.isin(zones, sorted(self._open)), _MAX_SCORE, 0.0)
+        return np.where(np.isin(zones, sorted(self._open_zones)), _MAX_SCORE, 0.0)
+
+    # -- gangs
+
+    @hookimpl
+    def job_pipelined(self, job: Job) -> int:
+        return PERMIT if job.is_pipelined() else REJECT
+
+    @hookimpl
+    def job_starving(self, job: Job) -> bool:
+        return not job.preemptable and bool(job.count(TaskStatus.PENDING))
+
+    # -- victims
 
     @hookimpl
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Volcano's rule: only a task that is itself not preemptable may preempt.
+
+        A pod is preemptable unless its annotation denies it.
+        """
         if preemptor.preemptable or preemptor.revocable_zone:
             return []
         return _within_budgets(task for task in candidates if not self._zone(task))
@@ -110,32 +140,16 @@ class Tdm(Plugin):
         if last is not None and now < last + self.options.evict_period:
             return []
         memory[self.name] = now
-        closed = self.options.zones.keys() - self._open
+        closed = self.options.zones.keys() - self._open_zones
         return _within_budgets(task for task in tasks if self._zone(task) in closed)
 
     def _zone(self, task: Task) -> str:
         node = self.session.nodes.get(task.node)
         return "" if node is None else node.labels.get(ZONE, "")
 
-    @hookimpl
-    def job_order(self, left: Job, right: Job) -> int:
-        return left.preemptable - right.preemptable
-
-    @hookimpl
-    def job_order_key(self, job: Job) -> bool:
-        return job.preemptable
-
-    @hookimpl
-    def job_pipelined(self, job: Job) -> int:
-        return PERMIT if job.is_pipelined() else REJECT
-
-    @hookimpl
-    def job_starving(self, job: Job) -> bool:
-        return not job.preemptable and bool(job.count(TaskStatus.PENDING))
-
 
 def is_open(window: str, now: float) -> bool:
-    """Whether a time is in a window of its own day, both ends included."""
+    """Whether a time is in the window of its own day, both ends included."""
     match = _WINDOW.fullmatch(window)
     assert match is not None  # checked with the options
     from_hour, from_minute, to_hour, to_minute = map(int, match.groups())
@@ -150,17 +164,17 @@ def _zone_of(node: Node) -> str:
 
 
 def _within_budgets(candidates: Iterable[Task]) -> list[Task]:
-    """Running, preemptable tasks, of each job as many as its budget lets go."""
-    taken: Counter[str] = Counter()
-    most: dict[str, int] = {}
-    allowed = []
+    """Running, preemptable tasks, of each job as many as its budget allows."""
+    selected: Counter[str] = Counter()
+    allowed: dict[str, int] = {}
+    victims = []
     for task in candidates:
         job = task.job
         if job is None or not task.preemptable or task.status is not TaskStatus.RUNNING:
             continue
-        if job.uid not in most:
-            most[job.uid] = most_evictable(job)
-        if taken[job.uid] < most[job.uid]:
-            taken[job.uid] += 1
-            allowed.append(task)
-    return allowed
+        if job.uid not in allowed:
+            allowed[job.uid] = max_evictions(job)
+        if selected[job.uid] < allowed[job.uid]:
+            selected[job.uid] += 1
+            victims.append(task)
+    return victims

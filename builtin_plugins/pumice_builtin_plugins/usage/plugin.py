@@ -24,9 +24,6 @@ from pumice import (
 )
 from pumice_builtin_plugins.usage.estimate import Amounts, Estimator, estimate
 
-FACTS = "node_usage"
-"""Key of the cluster's extra facts: node → ``cpu`` and ``memory`` → period → percent, and
-``measured``, the time of the measurement; without it, the measurement is of now."""
 _PERIOD = "10m"
 _VALID_FOR = 300.0
 _MAX_SCORE = 100
@@ -75,8 +72,8 @@ class Usage(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         table = self.session.nodes
-        told = self.session.cluster.extra.get(FACTS, {})
-        measured = [_read(name, told.get(name), self.session.now) for name in table.names]
+        usage = self.session.cluster.inventory.node_usage
+        measured = [_read(name, usage.get(name), self.session.now) for name in table.names]
         self._known = np.array([load is not None for load in measured], bool)
         self._load = np.array([load or _NOTHING for load in measured]).reshape(len(table), 2)
         self._percent: list[list[float]] = self._load.tolist()

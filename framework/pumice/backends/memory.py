@@ -25,8 +25,6 @@ so that bound pods stay Binding and evicted ones Releasing, and the pod groups s
 
 _EPOCH = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
 """The time of a cluster whose objects have none."""
-_FLEETING = ("state", "node", "gpu_groups")
-"""Facts about where a pod is: they end when the pod moves."""
 
 
 class MemoryBackend:
@@ -64,13 +62,16 @@ class MemoryBackend:
     # -- what a scheduler asks
 
     def snapshot(self) -> Inventory:
+        """The facts as they are now."""
         return self._inventory
 
     def apply(self, decisions: Decisions) -> None:
+        """Note the decisions; ``advance`` carries them out."""
         self.history.append(decisions)
         self._due.append(decisions)
 
     def now(self) -> float:
+        """Epoch seconds by the cluster's clock."""
         return self._now
 
     # -- between cycles
@@ -111,13 +112,14 @@ class MemoryBackend:
         if pod is None:
             return
         annotations = {**pod.annotations, **bind.annotations}
-        moved = _moved(pod, node_name=bind.node, annotations=annotations)
-        if bind.gpu_groups:
-            moved.extra["gpu_groups"] = bind.gpu_groups
+        moved = _moved(
+            pod,
+            node_name=bind.node,
+            annotations=annotations,
+            gpu_groups=tuple(bind.gpu_groups),
+        )
         if self._between == "none":
-            pods[bind.uid] = replace(
-                moved, extra={**moved.extra, "state": TaskStatus.BINDING.label}
-            )
+            pods[bind.uid] = replace(moved, status_override=TaskStatus.BINDING.label)
         else:
             scheduled = {
                 "type": "PodScheduled",
@@ -149,14 +151,13 @@ class MemoryBackend:
     def _recreate_terminated(self) -> None:
         """Pods that were going before the cycle are gone, too, and their controllers act."""
         for uid, pod in list(self._inventory.pods.items()):
-            going = pod.deleted is not None or pod.extra.get("state") == TaskStatus.RELEASING.label
-            if going and uid not in self._terminating and not self._is_deleted(pod):
+            going = pod.deleted is not None or pod.status_override == TaskStatus.RELEASING.label
+            if going and uid not in self._terminating and self.recreates(pod):
                 self._end(uid)
 
-    def _is_deleted(self, pod: Pod) -> bool:
-        """Whether the pod's job is being deleted, so that nobody makes the pod anew."""
-        group = self._inventory.groups.get(pod.group)
-        return group is not None and bool(group.extra.get("delete_job_in_test", False))
+    def recreates(self, pod: Pod) -> bool:
+        """Whether the pod's controller makes a new pod for one that ends (``recreate`` only)."""
+        return True
 
     def _wait_for_terminating(self) -> None:
         for uid in list(self._terminating):
@@ -167,7 +168,7 @@ class MemoryBackend:
 
     def _end(self, uid: str) -> None:
         pod = self._inventory.pods.pop(uid)
-        if self._between == "recreate" and not self._is_deleted(pod):
+        if self._between == "recreate" and self.recreates(pod):
             self._inventory.pods[uid] = _moved(
                 pod, phase="Pending", node_name="", deleted=None, start_time=None, conditions=()
             )
@@ -180,7 +181,7 @@ class MemoryBackend:
     def _write_status(self, state: JobState) -> None:
         group = self._inventory.groups.get(state.job)
         decided = (state.phase, state.last_start, state.stale_since)
-        if group is not None and (_told(group) != decided or state.conditions):
+        if group is not None and (_status(group) != decided or state.conditions):
             self._inventory.groups[state.job] = _with_status(group, state)
 
 
@@ -196,29 +197,22 @@ def latest(inventory: Inventory) -> float:
 
 
 def _moved(pod: Pod, **changes: Any) -> Pod:
-    """The pod with changes, and without what was told from outside about its place."""
-    extra = {key: value for key, value in pod.extra.items() if key not in _FLEETING}
-    return replace(pod, extra=extra, **changes)
+    """The pod with changes; what the backend reported of its status and GPUs no longer holds."""
+    return replace(pod, **{"status_override": "", "gpu_groups": (), **changes})
 
 
 def _with_status(group: PodGroup, state: JobState) -> PodGroup:
     conditions = _by_type((*group.conditions, *state.conditions))
-    # What a scenario told about the past is overtaken by what has happened since.
-    extra = {k: v for k, v in group.extra.items() if k not in _OVERTAKEN}
     return replace(
         group,
         phase=state.phase,
         conditions=conditions,
         last_start=state.last_start,
         stale_since=state.stale_since,
-        extra=extra,
     )
 
 
-_OVERTAKEN = ("last_start_seconds_ago", "stale_seconds")
-
-
-def _told(group: PodGroup) -> tuple[str, float | None, float | None]:
+def _status(group: PodGroup) -> tuple[str, float | None, float | None]:
     return (group.phase, group.last_start, group.stale_since)
 
 

@@ -45,7 +45,14 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
 )
 @click.option("--check", is_flag=True, help="Check the books after every action.")
 @plain_option
-@click.option("--backend", "backend_name", default="memory", show_default=True, metavar="NAME")
+@click.option(
+    "--backend",
+    "backend_name",
+    default="memory",
+    show_default=True,
+    metavar="NAME",
+    help="Where the facts come from, by its entry point in the group pumice.backends.",
+)
 def command(
     files: tuple[str, ...],
     policy: str | None,

@@ -14,7 +14,7 @@ _UNITS = {
 _PART = re.compile(rf"(\d+(?:\.\d*)?|\.\d+)({'|'.join(_UNITS)})")
 
 
-def seconds(value: Any) -> Any:
+def parse_duration(value: Any) -> Any:
     """Seconds from a text with units; anything else is left to the field's own type."""
     if not isinstance(value, str):
         return value
@@ -30,5 +30,5 @@ def seconds(value: Any) -> Any:
     return -total if text.startswith("-") else total
 
 
-Duration = Annotated[float, BeforeValidator(seconds)]
+Duration = Annotated[float, BeforeValidator(parse_duration)]
 """Seconds, for options that are written as a duration; a bare number counts as seconds."""

@@ -57,9 +57,13 @@ class Policy:
     """What a session runs: nothing in it changes after it was loaded."""
 
     actions: tuple[ActionEntry, ...]
+    """The actions in the order of a cycle."""
     tiers: tuple[tuple[PluginEntry, ...], ...]
+    """The plugins, tier by tier."""
     scheduler: SchedulerSettings
+    """The settings of ``[scheduler]``."""
     warnings: tuple[str, ...]
+    """What the check of the policy found doubtful."""
     origin: str
     """The file or preset, for people."""
     raw: dict[str, Any]
@@ -81,6 +85,7 @@ class Policy:
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:
+        """The plugins of all tiers."""
         return tuple(entry for tier in self.tiers for entry in tier)
 
     def why(self, *thing: str) -> str:

@@ -22,11 +22,17 @@ class ExtensionPoint:
     """One extension point, or another form (vector, key) of one."""
 
     name: str
+    """The name of the hook."""
     args: tuple[str, ...]
+    """The names of its arguments, in order."""
     rule: Rule
+    """How answers combine."""
     group: str
+    """The subject under which it is listed."""
     doc: str
+    """Its contract, the spec method's docstring."""
     signature: str
+    """Name, arguments and answer as text."""
     form_of: str = ""
     """The point that this is the vector or key form of; it counts as that point."""
     gated: bool = True
@@ -50,6 +56,7 @@ class ExtensionPoint:
 
     @property
     def summary(self) -> str:
+        """The first sentence of ``doc``."""
         return " ".join(self.doc.partition("\n\n")[0].split())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pumice.manifests.files import read_paths
-from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
+from pumice.manifests.pods import KAI_GROUP, QUEUE_GATE, VOLCANO_GROUP, family_of, read_pod
 from pumice.manifests.pool import Pool
 from pumice.manifests.reader import load, read_objects
 from pumice.manifests.requests import Family
@@ -11,6 +11,7 @@ from pumice.manifests.wire import MalformedError, duration
 
 __all__ = [
     "KAI_GROUP",
+    "QUEUE_GATE",
     "VOLCANO_GROUP",
     "Family",
     "MalformedError",

@@ -58,7 +58,7 @@ _VOLCANO = msgspec.json.Decoder(VolcanoWire)
 def read_volcano_group(raw: Raw, pool: Pool) -> PodGroup:
     """The facts of a Volcano pod group; an empty queue is for the caller to fill in.
 
-    ``extra["min_resources"]`` has every name of minResources, also those that are no resource of
+    ``quota_min_resources`` has every name of minResources, also those that are no resource of
     a node (``requests.cpu``): quotas are compared by name.
     """
     wire = decode(_VOLCANO, "", raw)
@@ -88,7 +88,7 @@ def read_volcano_group(raw: Raw, pool: Pool) -> PodGroup:
         sub_group_policies=[_policy(policy) for policy in spec.sub_group_policy or ()] or (),
     )
     if listed:
-        group.extra["min_resources"] = {n: amount(n, value) for n, value in listed.items()}
+        group.quota_min_resources = {n: amount(n, value) for n, value in listed.items()}
     return group
 
 

@@ -19,7 +19,11 @@ from pumice.manifests.wire import Metadata, Object, Owner, decode, epoch
 from pumice.model.facts import Pod
 
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+"""The annotation that names a Volcano pod's group."""
 KAI_GROUP = "pod-group-name"
+"""The annotation that names a KAI pod's group."""
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+"""Volcano's scheduling gate, and the annotation by which a pod asks for it: its queue admits it."""
 
 _POD = msgspec.json.Decoder(PodWire)
 _SELECTOR = checked(dict[str, str], "spec.nodeSelector")

@@ -29,6 +29,7 @@ class Pool:
         self._parts: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
         self._resources: dict[tuple[Any, ...], Resource] = {}
         self.nothing = self.shared(Resource())
+        """The resource of requests that are empty."""
 
     def part(self, what: str, raw: Raw | bytes, build: Callable[[bytes], T], absent: T) -> T:
         """What ``build`` makes of a part's text; ``absent`` when it is missing or null."""
@@ -62,6 +63,7 @@ class Pool:
         return self.part("resource list", raw, build, self.nothing)
 
     def resource_list(self, at: str, mapping: dict[str, Any]) -> Resource:
+        """A resource list as a :class:`pumice.Resource`; equal lists give one object."""
         try:
             return self.shared(Resource.from_list(mapping))
         except ValueError as error:

@@ -81,7 +81,7 @@ def read_objects(
     """Read objects, each with the place it comes from.
 
     What is wrong with an object is in ``problems`` and leaves that object out. Kinds that
-    scheduling does not read are counted in ``extra["ignored_kinds"]``. ``into`` is an earlier
+    scheduling does not read are counted in ``ignored_kinds``. ``into`` is an earlier
     inventory that the objects are added to.
     """
     reading = _Reading(into or Inventory(), default_queue)
@@ -96,7 +96,7 @@ class _Reading:
         self.inventory = inventory
         self.default_queue = default_queue
         self.pool = Pool()
-        self.ignored = Counter(inventory.extra.get("ignored_kinds", {}))
+        self.ignored = Counter(inventory.ignored_kinds)
         self.pod_keys = {pod.key for pod in inventory.pods.values()}
         self.places: dict[str, str] = {}
         self.kai_groups = {
@@ -181,7 +181,7 @@ class _Reading:
         for pod in self.kai_pods:
             pod.group = self.kai_groups.get(pod.group, f"{pod.namespace}/{pod.group}")
         link(inventory, self.places, self.default_queue)
-        inventory.extra["ignored_kinds"] = dict(self.ignored)
+        inventory.ignored_kinds = dict(self.ignored)
         return inventory
 
     def _settle(self, where: str, raw: Raw) -> None:

@@ -13,6 +13,7 @@ from pumice.model.quantity import PODS
 from pumice.model.resources import Resource
 
 Family = Literal["volcano", "kai"]
+"""Which scheduler's rules an object follows."""
 
 
 def effective_request(

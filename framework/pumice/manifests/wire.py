@@ -25,6 +25,7 @@ class MalformedError(ValueError):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        """What to write instead."""
 
 
 class Owner(Struct, gc=False):

@@ -1,32 +1,25 @@
-"""Tasks and jobs out of facts: what a cycle finds, before anything is decided."""
+"""Tasks and jobs made of facts: the state of a cycle before anything is decided."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod, PodGroup
-from pumice.model.families.kai.pod_sets import describe_kai_job
-from pumice.model.families.kai.tasks import describe_kai_task, describe_whole_gpus
+from pumice.model.families import DEFAULT_PRIORITIES, Family, families_of
 from pumice.model.families.volcano.sub_jobs import (
-    copy_of,
     default_sub_job,
     has_topology,
     settle_topology,
-    sub_job_of,
 )
 from pumice.model.job import Job
 from pumice.model.resources import Resource
-from pumice.model.task import COMPLETED_STATUSES, Task, TaskStatus
+from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import HyperNodeTree
 
-_KAI_DEFAULT_PRIORITY = 50
-_BY_LABEL = {status.label: status for status in TaskStatus} | {"Gated": TaskStatus.PENDING}
-_AWAY = COMPLETED_STATUSES | {TaskStatus.PENDING}
+_BY_LABEL = {status.label: status for status in TaskStatus}
 
 
 class Vectors:
@@ -39,11 +32,11 @@ class Vectors:
         self._known: dict[int, tuple[Resource, np.ndarray]] = {}
 
     def of(self, request: Resource) -> np.ndarray:
-        found = self._known.get(id(request))
-        if found is None:
-            # The request is kept, for its identity must not be given to another.
-            found = self._known[id(request)] = (request, self._dimensions.vector(request))
-        return found[1]
+        entry = self._known.get(id(request))
+        if entry is None:
+            # The request is referenced, so that no other object gets its id.
+            entry = self._known[id(request)] = (request, self._dimensions.vector(request))
+        return entry[1]
 
     def __len__(self) -> int:
         return len(self._known)
@@ -52,7 +45,7 @@ class Vectors:
 class ModelBuilder:
     """Makes the tasks and jobs of one cycle, one by one.
 
-    A job is to be made before its tasks, and settled after they have joined it.
+    A job is to be made before its tasks, and finished after they have joined it.
     """
 
     def __init__(
@@ -69,14 +62,16 @@ class ModelBuilder:
         self.inventory = inventory
         self.now = now
         self.kai = kai
-        """Whether the cluster is described in the words of the KAI family."""
+        """Whether the cluster has KAI jobs."""
         self.tree = tree
         self.jobs: dict[str, Job] = {}
         self.job_journal: list[Job] = []
         self._dimensions = dimensions
         self._vectors = vectors
         self._scheduler_names = scheduler_names
-        self._nominated = inventory.extra.get("nominated_hypernodes", {})
+        self._families = families_of(kai=kai)
+        self._no_group = self._families["kai" if kai else "volcano"]
+        """Reads the pods that belong to no pod group."""
 
     def makes_job(self, group: PodGroup) -> bool:
         """Whether a pod group becomes a job: it needs a queue that exists."""
@@ -87,63 +82,50 @@ class ModelBuilder:
         priority = job_priority(group, self.inventory)
         job = Job(group, priority=priority, dimensions=len(self._dimensions))
         job.journal = self.job_journal
-        if job.family == "kai":
-            describe_kai_job(job, self.now)
-        else:
-            _describe_job(job)
+        self._families[job.family].read_job(job)
         return job
 
     def owner(self, pod: Pod) -> Job | None:
         """The job that the pod is a part of, if any takes it."""
         owner = self.jobs.get(pod.group)
-        if owner is not None and owner.family != "kai" and not self._is_ours(pod):
-            return None
-        return owner
+        if owner is None or self._families[owner.family].takes(pod, self._scheduler_names):
+            return owner
+        return None
 
-    def _is_ours(self, pod: Pod) -> bool:
-        names = self._scheduler_names
-        return not names or not pod.scheduler_name or pod.scheduler_name in names
-
-    def task(self, pod: Pod, owner: Job | None) -> Task:
+    def task(self, pod: Pod) -> Task:
         """A task that has not joined its job yet."""
         task = Task(pod, task_status(pod), self._vectors.of(pod.request))
-        if self.kai and (owner is None or owner.family == "kai"):
-            describe_kai_task(task, self._dimensions, self.inventory)
-        else:
-            _describe_task(task)
-            if self.kai:
-                describe_whole_gpus(task, self._dimensions)
+        self._family(pod).read_task(task, self.inventory, self._dimensions)
         return task
 
-    def join(self, task: Task, owner: Job) -> None:
-        """Let a task join its job, unless none of the job's parts takes it."""
-        sub_job = sub_job_of(owner, task.pod)
-        if sub_job is None:
-            return
-        owner.add(task, sub_job)
-        if owner.family == "kai":
-            task.preemptable = owner.preemptible
-        elif not task.preemptable:
-            owner.spared = True
+    def _family(self, pod: Pod) -> Family:
+        group = self.inventory.groups.get(pod.group)
+        return self._no_group if group is None else self._families[group.family]
 
-    def settle(self, job: Job) -> None:
+    def join(self, task: Task, owner: Job) -> None:
+        """Let a task join its job, unless none of the job's sub-jobs takes it."""
+        family = self._families[owner.family]
+        sub_job = family.sub_job(owner, task.pod)
+        if sub_job is not None:
+            owner.add(task, sub_job)
+            family.joined(owner, task)
+
+    def finish(self, job: Job) -> None:
         """Finish a job whose tasks have joined."""
         if has_topology(job):
             settle_topology(job, self.tree)
-        if job.uid in self._nominated:
-            default_sub_job(job).nominated_hyper_node = self._nominated[job.uid]
+        if job.group.nominated_hyper_node:
+            default_sub_job(job).nominated_hyper_node = job.group.nominated_hyper_node
 
-    def is_held(self, task: Task) -> bool:
+    def is_on_node(self, task: Task) -> bool:
         """Whether the task counts on the node that it names."""
-        status = task.status
-        return status not in _AWAY and not (self.kai and status is TaskStatus.UNKNOWN)
+        return bool(task.node) and task.status not in self._family(task.pod).not_on_a_node
 
 
 def task_status(pod: Pod) -> TaskStatus:
-    """The status a pod starts the cycle with; ``extra["state"]`` is told and wins."""
-    told = pod.extra.get("state")
-    if told:
-        return _BY_LABEL.get(told, TaskStatus.UNKNOWN)
+    """The status a pod starts the cycle with."""
+    if pod.status_override:
+        return _BY_LABEL.get(pod.status_override, TaskStatus.UNKNOWN)
     match pod.phase:
         case "Running":
             return TaskStatus.RELEASING if pod.deleted is not None else TaskStatus.RUNNING
@@ -166,45 +148,4 @@ def job_priority(group: PodGroup, inventory: Inventory) -> int:
     for priority_class in inventory.priority_classes.values():
         if priority_class.global_default:
             return priority_class.value
-    return _KAI_DEFAULT_PRIORITY if group.family == "kai" else 0
-
-
-def _describe_task(task: Task) -> None:
-    pod = task.pod
-    task.best_effort = pod.request.is_empty()
-    if pod.priority is not None:
-        task.priority = pod.priority
-    if not pod.annotations and not pod.labels:
-        return
-    annotations, labels = pod.annotations, pod.labels
-    task.role = annotations.get("volcano.sh/task-spec") or labels.get("volcano.sh/task-spec", "")
-    with suppress(KeyError, ValueError):
-        task.priority = int(annotations["volcano.sh/task-priority"])
-    preemptable = annotations.get("volcano.sh/preemptable", labels.get("volcano.sh/preemptable"))
-    task.preemptable = True if preemptable is None else parse_bool(preemptable)
-    task.revocable_zone = revocable_zone(annotations)
-
-
-def _describe_job(job: Job) -> None:
-    annotations, labels = job.group.annotations, job.group.labels
-    preemptable = annotations.get("volcano.sh/preemptable", labels.get("volcano.sh/preemptable"))
-    job.preemptable = preemptable is not None and parse_bool(preemptable)
-    job.revocable_zone = revocable_zone(annotations)
-    job.network_topology = copy_of(job.group.network_topology)
-    for policy in job.group.sub_group_policies:
-        job.min_sub_jobs[f"{job.uid}/{policy.name}"] = policy.min_sub_groups or 0
-    if not job.group.sub_group_policies:
-        default_sub_job(job)
-
-
-def parse_bool(text: str) -> bool:
-    """Go's idea of a boolean; anything else is false."""
-    return text in ("1", "t", "T", "true", "TRUE", "True")
-
-
-def revocable_zone(annotations: Any) -> str:
-    """``*`` where the object may run on revocable nodes, else empty."""
-    zone = annotations.get("volcano.sh/revocable-zone")
-    if zone is not None:
-        return "*" if zone == "*" else ""
-    return "*" if parse_bool(annotations.get("volcano.sh/preemptable", "")) else ""
+    return DEFAULT_PRIORITIES[group.family]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
 from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Queue
-from pumice.model.families.kai.nodes import describe_kai_nodes, is_kai
+from pumice.model.families.kai.nodes import count_kai_gpus, has_kai_jobs
 from pumice.model.gpu.request import GPU
 from pumice.model.incremental.snapshot_cache import SnapshotCache
 from pumice.model.job import Job
@@ -29,19 +28,25 @@ class Cluster:
     """Everything a session decides about: one cycle's own view of the facts."""
 
     inventory: Inventory
+    """The facts that it was made from; in a test, where they are collected."""
     now: float
+    """Epoch seconds of the cycle."""
     dimensions: Dimensions
+    """The resources of the cluster, in the order of the vectors."""
     nodes: NodeTable
+    """The node table."""
     tasks: dict[str, Task]
     """Every task by uid, those of no job included."""
     jobs: dict[str, Job]
+    """The jobs by uid."""
     queues: dict[str, Queue]
+    """The queues by name."""
     hyper_nodes: HyperNodeTree
+    """The tree of hypernodes."""
     total: np.ndarray
     """What all nodes have, by dimension."""
     snapshot_cache: SnapshotCache
     """What plugins make of the cluster as the cycle found it."""
-    extra: dict[str, Any] = field(default_factory=dict)
     job_journal: list[Job] = field(default_factory=list)
     """Jobs in the order in which their tasks changed status."""
 
@@ -53,11 +58,11 @@ def build_cluster(
 
     Pods of other schedulers than those named take room on their nodes and belong to no job.
     """
-    kai = is_kai(inventory)
+    kai = has_kai_jobs(inventory)
     dimensions = Dimensions({*scalars_of(inventory), GPU} if kai else scalars_of(inventory))
     nodes = NodeTable(inventory.nodes.values(), dimensions)
     if kai:
-        describe_kai_nodes(nodes, inventory)
+        count_kai_gpus(nodes, inventory)
     builder = ModelBuilder(
         inventory,
         now=now,
@@ -74,15 +79,15 @@ def build_cluster(
     tasks: dict[str, Task] = {}
     for pod in sorted(inventory.pods.values(), key=by_name):
         owner = builder.owner(pod)
-        task = tasks[pod.uid] = builder.task(pod, owner)
+        task = tasks[pod.uid] = builder.task(pod)
         if owner is not None:
             builder.join(task, owner)
-        if builder.is_held(task):
+        if builder.is_on_node(task):
             row = nodes.row_of.get(task.node)
             if row is not None:
                 nodes.add(row, task, task.status)
     for job in jobs.values():
-        builder.settle(job)
+        builder.finish(job)
     return assemble(builder, nodes, tasks, SnapshotCache(nodes, jobs, tasks))
 
 
@@ -102,7 +107,6 @@ def assemble(
         hyper_nodes=builder.tree,
         total=nodes.allocatable.sum(axis=0),
         snapshot_cache=snapshot_cache,
-        extra=dict(inventory.extra),
         job_journal=builder.job_journal,
     )
 
@@ -115,9 +119,4 @@ def scalars_of(inventory: Inventory) -> set[str]:
 
 
 def grow_tree(inventory: Inventory, nodes: NodeTable) -> HyperNodeTree:
-    given = inventory.extra.get("hypernodes")
-    if given:
-        return HyperNodeTree.from_tiers(
-            given.get("by_tier", {}), given.get("real_nodes", {}), nodes.facts
-        )
     return HyperNodeTree(inventory.hypernodes.values(), nodes.facts)

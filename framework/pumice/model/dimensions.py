@@ -18,12 +18,15 @@ class Dimensions:
 
     def __init__(self, scalars: Iterable[str] = ()) -> None:
         self.names: tuple[str, ...] = (*_FIRST, *sorted(set(scalars) - set(_FIRST)))
+        """The resource names; the position is the column of the vectors."""
         self.position = {name: i for i, name in enumerate(self.names)}
+        """Resource name → position in a vector."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def vector(self, resource: Resource) -> np.ndarray:
+        """A resource as integers in the order of ``names``; unknown scalars are left out."""
         values = np.zeros(len(self.names), np.int64)
         values[0] = resource.cpu
         values[1] = resource.memory

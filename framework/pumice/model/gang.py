@@ -31,10 +31,12 @@ def roles_valid(job: Job) -> bool:
 
 
 def roles_ready(job: Job) -> bool:
+    """Whether every role has as many placed tasks as it needs."""
     return _roles_hold(job, is_ready_task)
 
 
 def roles_pipelined(job: Job) -> bool:
+    """As :func:`roles_ready`, pipelined tasks included."""
     return _roles_hold(job, _is_pipelined)
 
 
@@ -59,10 +61,12 @@ def sub_jobs_valid(job: Job) -> bool:
 
 
 def sub_jobs_ready(job: Job) -> bool:
+    """Whether every group has as many ready sub-jobs as it needs."""
     return _sub_jobs_hold(job, SubJob.is_ready)
 
 
 def sub_jobs_pipelined(job: Job) -> bool:
+    """As :func:`sub_jobs_ready`, pipelined tasks included."""
     return _sub_jobs_hold(job, SubJob.is_pipelined)
 
 

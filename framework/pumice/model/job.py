@@ -34,11 +34,15 @@ class Members:
 
     def __init__(self, uid: str, min_available: int) -> None:
         self.uid = uid
+        """``namespace/name`` of the job, with the name of the part for a sub-job."""
         self.min_available = min_available
+        """How many tasks must run together (minAvailable)."""
         self.tasks: dict[str, Task] = {}
+        """The tasks by uid."""
         self.by_status: list[dict[str, Task]] = [_NOBODY] * _STATUSES
         """By status: the tasks that have it, by uid. Ask anew after a change."""
         self.pending_best_effort = 0
+        """How many pending tasks request nothing."""
 
     def _enter(self, task: Task, status: TaskStatus) -> None:
         tasks = self.by_status[status]
@@ -56,6 +60,7 @@ class Members:
             self._enter(task, task.status)
 
     def count(self, *statuses: TaskStatus) -> int:
+        """How many tasks have one of these statuses."""
         by_status = self.by_status
         return sum(len(by_status[status]) for status in statuses)
 
@@ -68,6 +73,7 @@ class Members:
 
     @property
     def pending(self) -> list[Task]:
+        """The pending tasks, by name."""
         return self.having(_S.PENDING)
 
     @property
@@ -83,29 +89,36 @@ class Members:
 
     @property
     def valid_count(self) -> int:
+        """Tasks that are placed, done, pipelined or pending."""
         return self.count(*_VALID)
 
     @property
     def allocated_count(self) -> int:
+        """Tasks that hold their request on a node."""
         _, allocated, _, binding, bound, running, _, _, _, _ = self.by_status
         return len(allocated) + len(binding) + len(bound) + len(running)
 
     @property
     def scheduled_count(self) -> int:
+        """Tasks that run, are bound, or are done."""
         return self.count(_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED)
 
     @property
     def releasing_scheduled_count(self) -> int:
+        """Tasks on a node that are being evicted."""
         return sum(1 for task in self.by_status[_S.RELEASING].values() if task.node)
 
     def is_ready(self) -> bool:
+        """Whether enough tasks are placed or done to meet minAvailable."""
         return self.ready_count + self.pending_best_effort >= self.min_available
 
     def is_pipelined(self) -> bool:
+        """Whether enough tasks are placed, done or pipelined to meet minAvailable."""
         held = self.waiting_count + self.ready_count
         return held + self.pending_best_effort >= self.min_available
 
     def is_starving(self) -> bool:
+        """Whether placed and pipelined tasks are fewer than minAvailable."""
         return self.waiting_count + self.ready_count < self.min_available
 
 
@@ -139,14 +152,23 @@ class SubJob(Members):
     ) -> None:
         super().__init__(uid, min_available)
         self.job = job
+        """The job that it is a part of."""
         self.group_id = group_id
+        """The rule, or group, of sub-jobs that it belongs to."""
         self.name = name
+        """The name of the sub-group."""
         self.match_index = match_index
+        """The number that its tasks' labels give, to order sub-jobs of one rule."""
         self.network_topology = network_topology
+        """How close together its tasks must be."""
         self.priority = 0
+        """Its priority among the sub-jobs of the job."""
         self.allocated_hyper_node = ""
+        """The lowest hypernode that has all tasks placed so far."""
         self.nominated_hyper_node = ""
+        """The hypernode that an action chose for it."""
         self.topology_constraint: Raw | None = None
+        """KAI's topology constraint, as read."""
         self.parent: SubGroupSet | None = None
         """For a pod set: the inner sub-group above it."""
         self.initial: tuple[Any, ...] = ()
@@ -197,22 +219,39 @@ class Job(Members):
     def __init__(self, group: PodGroup, *, priority: int, dimensions: int) -> None:
         super().__init__(group.uid, group.min_member)
         self.group = group
+        """The pod group that the job is made from."""
         self.family = group.family
+        """The family of the pod group."""
         self.name = group.name
+        """The name of the pod group."""
         self.namespace = group.namespace
+        """The namespace of the pod group."""
         self.queue = group.queue
+        """The name of its queue."""
         self.created = group.created
+        """Epoch seconds of the pod group's creation."""
         self.priority = priority
+        """The value of its priority class."""
         self.phase = group.phase
+        """The phase of the pod group."""
         self.role_min: Mapping[str, int] = group.min_task_member
+        """Role → how many tasks of it must run (minTaskMember)."""
         self.role_min_total = sum(self.role_min.values())
+        """The sum of ``role_min``."""
         self.min_resources: Resource | None = group.min_resources
+        """The resources that the gang needs at least (minResources)."""
         self.network_topology: NetworkTopology | None = None
+        """How close together its tasks must be."""
         self.sub_jobs: dict[str, SubJob] = {}
+        """Its parts by uid."""
         self.min_sub_jobs: dict[str, int] = {}
+        """Group of sub-jobs → how many of them must be ready."""
         self.allocated = np.zeros(dimensions, np.int64)
+        """The sum of the requests that its tasks hold, as a vector."""
         self.total_request = np.zeros(dimensions, np.int64)
+        """The sum of all its tasks' requests, as a vector."""
         self.allocated_hyper_node = ""
+        """The lowest hypernode that has all tasks placed so far."""
         self.preemptable = False
         """Volcano's mark of a job that may run on revocable nodes."""
         self.journal: list[Job] = []
@@ -221,21 +260,37 @@ class Job(Members):
         """Whether the KAI family may take the job's tasks for others."""
         self.spared = False
         """Whether one of its tasks is marked as never to be evicted for others."""
-        self.last_start: float | None = None
-        self.stale_since: float | None = None
+        self.last_start = group.last_start
+        """Epoch seconds at which the job last started to run."""
+        self.stale_since = group.stale_since
+        """Epoch seconds since when the gang has been below its minimum."""
         self.sub_group_root: SubGroupSet | None = None
+        """The root of the tree of KAI's sub-groups."""
         self.revocable_zone = ""
+        """The revocable zone that its tasks may use (Volcano's tdm)."""
         self.fit_errors: dict[str, FitErrors] = {}
         """By task uid: why no node could take it in this cycle."""
         self.plugin_errors: list[str] = []
+        """What plugins raised while this job was decided."""
         self.conditions: list[dict[str, Any]] = []
+        """Conditions to be written to the pod group."""
         self.refusals: list[Refusal] = []
         """Why the job as a whole was not placed in this cycle."""
         self.reason = ""
+        """Why the job waits, set when the session closes."""
         self.state: dict[str, Any] = {}
         """Notes of plugins and actions for this cycle, by name."""
         self.initial: tuple[Any, ...] = ()
         """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
+
+    def read_status(self, group: PodGroup) -> None:
+        """Take over the status of the pod group, of which nothing else has changed."""
+        self.group = group
+        self.phase, self.last_start, self.stale_since = (
+            group.phase,
+            group.last_start,
+            group.stale_since,
+        )
 
     def add(self, task: Task, sub_job: SubJob) -> None:
         """Take a task in; used while the cluster is built."""
@@ -316,6 +371,7 @@ class Job(Members):
 
     @property
     def sub_group_policies(self) -> Iterable[SubGroupPolicy]:
+        """The pod group's rules for sub-jobs."""
         return self.group.sub_group_policies
 
     @property
@@ -330,6 +386,7 @@ class Job(Members):
 
     @property
     def has_hard_topology(self) -> bool:
+        """Whether the job or a sub-job has a hard network topology."""
         for sub_job in self.sub_jobs.values():
             if sub_job.network_topology is not None and is_hard(sub_job.network_topology):
                 return True
@@ -360,6 +417,7 @@ def _is_topology(topology: NetworkTopology | None) -> bool:
 
 
 def is_hard(topology: NetworkTopology | None) -> bool:
+    """Whether a network topology must be met, not only should."""
     return (
         topology is not None
         and topology.mode == "hard"

@@ -32,8 +32,11 @@ class Held:
 
     def __init__(self, task: Task, status: TaskStatus) -> None:
         self.task = task
+        """The task."""
         self.status = status
+        """The status that the node's columns count it under."""
         self.groups = task.gpu_groups
+        """The GPU groups that the node's columns count it under."""
 
 
 class NodeTable:
@@ -41,20 +44,32 @@ class NodeTable:
 
     def __init__(self, nodes: Iterable[Node], dimensions: Dimensions) -> None:
         self.dimensions = dimensions
+        """The resources, in the order of the columns."""
         self.facts: list[Node] = sorted(nodes, key=lambda node: node.name)
+        """The nodes as the cluster reports them, by row."""
         self.names: list[str] = [node.name for node in self.facts]
+        """The names of the nodes, by row."""
         self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+        """Name of a node → row."""
         shape = (len(self.facts), len(dimensions))
         self.allocatable = _amounts((node.allocatable for node in self.facts), dimensions)
+        """The resources for pods, a row for each node."""
         self.capacity = _amounts((node.capacity for node in self.facts), dimensions)
+        """All resources of the nodes."""
         self.idle = self.allocatable.copy()
+        """The resources that no task holds."""
         self.used = np.zeros(shape, np.int64)
+        """The resources that tasks hold."""
         self.releasing = np.zeros(shape, np.int64)
+        """The resources of tasks that are being evicted."""
         self.pipelined = np.zeros(shape, np.int64)
+        """The resources that pipelined tasks wait for."""
         self.future_idle = self.idle.copy()
         """idle + releasing - pipelined: what is free once everything promised has happened."""
         self.max_pods = np.array([node.max_pods for node in self.facts], np.int64)
+        """How many pods each node takes."""
         self.pod_count = np.zeros(shape[0], np.int64)
+        """How many pods each node has."""
         self.held: list[dict[str, Held]] = [{} for _ in self.facts]
         """Per row: the tasks on the node, by uid."""
         self._journal: list[int] = []
@@ -75,6 +90,7 @@ class NodeTable:
         self.claimable = np.zeros(shape[0], np.int64)
         """Per row: GPUs to be had through resource claims only."""
         self.all_rows = np.arange(shape[0])
+        """All row numbers, ascending."""
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -285,15 +301,18 @@ class NodeTable:
     # -- views
 
     def view(self, rows: np.ndarray | None = None) -> NodeView:
+        """These rows as vector forms of extension points get them; None: all."""
         return NodeView(self, rows)
 
     def handle(self, row: int) -> NodeHandle:
+        """One node, as scalar forms of extension points get it."""
         handle = self._handles.get(row)
         if handle is None:
             handle = self._handles[row] = NodeHandle(self, row)
         return handle
 
     def get(self, name: str) -> NodeHandle | None:
+        """One node by name, or None."""
         row = self.row_of.get(name)
         return None if row is None else self.handle(row)
 
@@ -357,10 +376,12 @@ class NodeView:
 
     def __init__(self, table: NodeTable, rows: np.ndarray | None = None) -> None:
         self.table = table
+        """The node table."""
         self._rows = rows
 
     @property
     def rows(self) -> np.ndarray:
+        """The row numbers in the table, ascending."""
         return self.table.all_rows if self._rows is None else self._rows
 
     @property
@@ -377,34 +398,42 @@ class NodeView:
 
     @property
     def allocatable(self) -> np.ndarray:
+        """The resources for pods, a row for each node."""
         return self.take(self.table.allocatable)
 
     @property
     def idle(self) -> np.ndarray:
+        """The resources that no task holds."""
         return self.take(self.table.idle)
 
     @property
     def used(self) -> np.ndarray:
+        """The resources that tasks hold."""
         return self.take(self.table.used)
 
     @property
     def releasing(self) -> np.ndarray:
+        """The resources of tasks that are being evicted."""
         return self.take(self.table.releasing)
 
     @property
     def pipelined(self) -> np.ndarray:
+        """The resources that pipelined tasks wait for."""
         return self.take(self.table.pipelined)
 
     @property
     def future_idle(self) -> np.ndarray:
+        """Idle and releasing resources without those of pipelined tasks."""
         return self.take(self.table.future_idle)
 
     @property
     def pod_count(self) -> np.ndarray:
+        """How many pods each node has."""
         return self.take(self.table.pod_count)
 
     @property
     def max_pods(self) -> np.ndarray:
+        """How many pods each node takes."""
         return self.take(self.table.max_pods)
 
     def fact(self, key: Hashable, fact: Callable[[Node], Any], dtype: Any = bool) -> np.ndarray:
@@ -413,13 +442,16 @@ class NodeView:
 
     @property
     def names(self) -> list[str]:
+        """The names of the nodes."""
         return [self.table.names[row] for row in self.rows]
 
     @property
     def facts(self) -> list[Node]:
+        """The nodes as the cluster reports them."""
         return [self.table.facts[row] for row in self.rows]
 
     def handles(self) -> Iterable[NodeHandle]:
+        """The nodes one by one."""
         return map(self.table.handle, self.rows.tolist())
 
 
@@ -430,12 +462,17 @@ class NodeHandle:
 
     def __init__(self, table: NodeTable, row: int) -> None:
         self.table = table
+        """The node table."""
         self.row = row
+        """The node's row in the table."""
         self.facts = table.facts[row]
+        """The node as the cluster reports it."""
         self.name = self.facts.name
+        """The node's name."""
 
     @property
     def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
         return self.facts.labels
 
     def _resource(self, column: np.ndarray) -> Resource:
@@ -443,30 +480,37 @@ class NodeHandle:
 
     @property
     def allocatable(self) -> Resource:
+        """The resources for pods."""
         return self._resource(self.table.allocatable)
 
     @property
     def idle(self) -> Resource:
+        """The resources that no task holds."""
         return self._resource(self.table.idle)
 
     @property
     def used(self) -> Resource:
+        """The resources that tasks hold."""
         return self._resource(self.table.used)
 
     @property
     def releasing(self) -> Resource:
+        """The resources of tasks that are being evicted."""
         return self._resource(self.table.releasing)
 
     @property
     def pipelined(self) -> Resource:
+        """The resources that pipelined tasks wait for."""
         return self._resource(self.table.pipelined)
 
     @property
     def future_idle(self) -> Resource:
+        """Idle and releasing resources without those of pipelined tasks."""
         return self._resource(self.table.future_idle)
 
     @property
     def tasks(self) -> list[Task]:
+        """The tasks on the node."""
         return [held.task for held in self.table.held[self.row].values()]
 
     @property

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 PODS = "pods"
+"""The name of the resource that counts pods."""
 
 _QUANTITY = re.compile(
     r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,9})|([KMGTPE]i|[numkMGTPE]))?",

@@ -9,7 +9,7 @@ from typing import Any
 
 from pumice.model.quantity import PODS, amount, is_counted, shown
 
-MIN = 0.1
+MIN_RESOURCE = 0.1
 """Amounts that differ by less are equal, in every dimension."""
 
 Verdict = tuple[bool, list[str]]
@@ -40,8 +40,11 @@ class Resource:
         self, cpu: float = 0, memory: float = 0, scalars: Mapping[str, float] | None = None
     ) -> None:
         self.cpu = cpu
+        """Milli-CPUs."""
         self.memory = memory
+        """Bytes."""
         self.scalars: dict[str, float] = dict(scalars) if scalars else {}
+        """All other resources by name: milli-units, ``pods`` in whole units."""
 
     @classmethod
     def from_list(cls, mapping: Mapping[str, Any]) -> Resource:
@@ -57,6 +60,7 @@ class Resource:
         return result
 
     def clone(self) -> Resource:
+        """A copy."""
         return Resource(self.cpu, self.memory, self.scalars)
 
     def get(self, name: str) -> float:
@@ -66,6 +70,7 @@ class Resource:
         return self.memory if name == "memory" else self.scalars.get(name, 0)
 
     def set(self, name: str, value: float) -> None:
+        """Set the amount of one resource."""
         if name == "cpu":
             self.cpu = value
         elif name == "memory":
@@ -74,17 +79,18 @@ class Resource:
             self.scalars[name] = value
 
     def items(self) -> Iterator[tuple[str, float]]:
+        """Name and amount of every resource, cpu and memory first."""
         yield "cpu", self.cpu
         yield "memory", self.memory
         yield from self.scalars.items()
 
     def names(self) -> list[str]:
         """The resources of which there is something, ``pods`` included."""
-        return [name for name, value in self.items() if value >= MIN]
+        return [name for name, value in self.items() if value >= MIN_RESOURCE]
 
     def is_empty(self) -> bool:
         """Whether nothing is left but pods."""
-        return all(value < MIN for name, value in self.items() if name != PODS)
+        return all(value < MIN_RESOURCE for name, value in self.items() if name != PODS)
 
     # Arithmetic
 
@@ -108,9 +114,11 @@ class Resource:
         return self
 
     def plus(self, other: Resource) -> Resource:
+        """The sum, as a new resource."""
         return self.clone().add(other)
 
     def minus(self, other: Resource) -> Resource:
+        """The difference, as a new resource."""
         return self.clone().sub(other)
 
     def scaled(self, k: float) -> Resource:
@@ -171,17 +179,17 @@ class Resource:
         left = self.clone()
         for name, value in request.items():
             if value > 0:
-                left.set(name, _minus(left.get(name), value + MIN))
+                left.set(name, _minus(left.get(name), value + MIN_RESOURCE))
         return left
 
-    # Comparison. `x - y >= MIN` is false for two infinities, which are equal.
+    # Comparison. `x - y >= MIN_RESOURCE` is false for two infinities, which are equal.
 
     def less_equal(self, other: Resource, missing: Missing = Missing.ZERO) -> bool:
         """Every dimension at most the other's.
 
         With ``INFINITY`` a scalar that only the other names is infinite here: false.
         """
-        if self.cpu - other.cpu >= MIN or self.memory - other.memory >= MIN:
+        if self.cpu - other.cpu >= MIN_RESOURCE or self.memory - other.memory >= MIN_RESOURCE:
             return False
         if missing is Missing.INFINITY and not other.scalars.keys() <= self.scalars.keys():
             return False
@@ -189,13 +197,15 @@ class Resource:
 
     def failing(self, other: Resource, missing: Missing = Missing.ZERO) -> list[str]:
         """The dimensions above the other's; scalars that only the other names do not count."""
-        plain = [n for n in ("cpu", "memory") if self.get(n) - other.get(n) >= MIN]
+        plain = [n for n in ("cpu", "memory") if self.get(n) - other.get(n) >= MIN_RESOURCE]
         return plain + self._scalars_above(other, missing)
 
     def _scalars_above(self, other: Resource, missing: Missing) -> list[str]:
         absent = 0 if missing is Missing.ZERO else _INF
         theirs = other.scalars
-        return [n for n, value in self.scalars.items() if value - theirs.get(n, absent) >= MIN]
+        return [
+            n for n, value in self.scalars.items() if value - theirs.get(n, absent) >= MIN_RESOURCE
+        ]
 
     def less(self, other: Resource, missing: Missing = Missing.ZERO) -> bool:
         """Every dimension below the other's, without tolerance; missing as in less_equal."""
@@ -220,7 +230,7 @@ class Resource:
     def less_equal_partly(self, other: Resource, missing: Missing = Missing.ZERO) -> bool:
         """Some dimension at most the other's; one-sided scalars as in less_partly."""
         return self._one_sided(other, missing) or any(
-            not value - other.get(name) >= MIN for name, value in self.items()
+            not value - other.get(name) >= MIN_RESOURCE for name, value in self.items()
         )
 
     def _one_sided(self, other: Resource, missing: Missing) -> bool:
@@ -245,13 +255,13 @@ class Resource:
 
     def less_equal_partly_in(self, other: Resource, requested: Resource | None) -> Verdict:
         """Whether some requested dimension is at most the other's, and which are."""
-        names = [n for n in _asked(requested) if not self.get(n) - other.get(n) >= MIN]
+        names = [n for n in _asked(requested) if not self.get(n) - other.get(n) >= MIN_RESOURCE]
         return bool(names), names
 
     def less_equal_partly_in_nonzero(self, other: Resource, requested: Resource | None) -> Verdict:
         """As less_equal_partly_in, without the dimensions that both sides have nothing of."""
         _, names = self.less_equal_partly_in(other, requested)
-        names = [n for n in names if self.get(n) >= MIN or other.get(n) >= MIN]
+        names = [n for n in names if self.get(n) >= MIN_RESOURCE or other.get(n) >= MIN_RESOURCE]
         return bool(names), names
 
     def greater_partly(self, other: Resource, missing: Missing = Missing.ZERO) -> Verdict:
@@ -272,13 +282,13 @@ class Resource:
         return [
             n
             for n in self.greater_partly_in(bound, requested)
-            if n in bound.scalars or bound.get(n) >= MIN
+            if n in bound.scalars or bound.get(n) >= MIN_RESOURCE
         ]
 
     def equal(self, other: Resource) -> bool:
         """Every dimension named here equal within the tolerance."""
         return all(
-            value == other.get(name) or abs(value - other.get(name)) < MIN
+            value == other.get(name) or abs(value - other.get(name)) < MIN_RESOURCE
             for name, value in self.items()
         )
 
@@ -298,7 +308,7 @@ class Resource:
         parts = [
             f"{shown(name, value)} {name}"
             for name, value in self.items()
-            if abs(value) >= MIN and (pods or name != PODS)
+            if abs(value) >= MIN_RESOURCE and (pods or name != PODS)
         ]
         return ", ".join(parts) or "nothing"
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class TaskStatus(enum.IntEnum):
+    """The status of a task in a session."""
+
     PENDING = 0
     ALLOCATED = 1
     """Placed, the bind is not sent yet."""
@@ -34,14 +36,17 @@ class TaskStatus(enum.IntEnum):
 
     @property
     def label(self) -> str:
+        """The status as it is printed."""
         return self.name.capitalize()
 
 
 _S = TaskStatus
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
+"""Statuses of a task that holds its request on a node."""
 SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
 COMPLETED_STATUSES = frozenset({_S.SUCCEEDED, _S.FAILED})
 PREEMPTABLE_STATUSES = frozenset({_S.BOUND, _S.RUNNING})
+"""Statuses of a task that may be a victim of preemption."""
 IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
 """By status value: whether the task holds its request (the hot form of the set above)."""
 
@@ -98,31 +103,51 @@ class Task:
 
     def __init__(self, pod: Pod, status: TaskStatus, vector: np.ndarray) -> None:
         self.pod = pod
+        """The pod as the cluster reports it."""
         self.uid = pod.uid
+        """The pod's uid."""
         self.name = pod.name
+        """The pod's name."""
         self.namespace = pod.namespace
+        """The pod's namespace."""
         self.key = f"{pod.namespace}/{pod.name}"
+        """``namespace/name``."""
         self.created = pod.created
+        """Epoch seconds of the pod's creation."""
         self.request: Resource = pod.request
+        """The effective request."""
         self.vector = vector
         """The request as integers, in the order of the cluster's dimensions."""
         self.status = status
+        """The status in this session."""
         self.node = pod.node_name
+        """The name of its node; empty: none."""
         self.nominated_node = pod.nominated_node
+        """The node that an earlier cycle chose for it."""
         self.job: Job | None = None
+        """The job that it belongs to; None: none."""
         self.sub_job: SubJob | None = None
+        """The part of the job that it belongs to."""
         self.role = ""
+        """Its role in the job (Volcano's task spec)."""
         self.priority = 1
+        """The pod's priority."""
         self.preemptable = True
+        """Whether it may be a victim of preemption (Volcano's mark)."""
         self.best_effort = False
+        """Whether it requests nothing."""
         self.gated = bool(pod.gates)
+        """Whether scheduling gates hold it back."""
         self.revocable_zone = ""
+        """The revocable zone that it may use (Volcano's tdm)."""
         self.eviction_occurred = False
         """Whether somebody was evicted to make the promised room."""
         self.job_hyper_node = ""
         """Hypernode of the tasks of this job placed so far, while this one is being placed."""
         self.last_transaction: Transaction | None = None
+        """Where it was when a statement that had placed it was undone."""
         self.constraints: Hashable = constraints_key(pod)
+        """What it asks of a node besides resources, as a value to compare by."""
         self.compared: tuple[int, ...] = CPU_AND_MEMORY
         """Dimensions in which a node must have room even where the task asks for nothing."""
         self.class_id = -1
@@ -140,14 +165,17 @@ class Task:
 
     @property
     def labels(self) -> Mapping[str, str]:
+        """The pod's labels."""
         return self.pod.labels
 
     @property
     def annotations(self) -> Mapping[str, str]:
+        """The pod's annotations."""
         return self.pod.annotations
 
     @property
     def queue(self) -> str:
+        """The name of its job's queue; empty without a job."""
         return self.job.queue if self.job is not None else ""
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from pumice.kube.labels import matches_selector
 from pumice.model.facts import HyperNode, Node
 
 ROOT = "<cluster-top-hypernode>"
+"""The name of the virtual hypernode above all nodes."""
 
 
 class HyperNodeTree:
@@ -16,11 +17,17 @@ class HyperNodeTree:
 
     def __init__(self, hyper_nodes: Iterable[HyperNode], nodes: Sequence[Node]) -> None:
         self.ready = True
+        """Whether the tree can be used: no hypernode has two parents or is in a cycle."""
         self.problem = ""
+        """What is wrong with the tree; empty if nothing is."""
         self.tier: dict[str, int] = {}
+        """Hypernode → tier."""
         self.tier_names: dict[str, int] = {}
+        """Name of a tier → tier."""
         self.children: dict[str, list[str]] = {}
+        """Hypernode → the hypernodes directly below it."""
         self.parent: dict[str, str] = {}
+        """Hypernode → the hypernode directly above it."""
         self.nodes: dict[str, list[str]] = {}
         """Names of all nodes below each hypernode, sorted."""
         self._lowest: dict[str, str] | None = None
@@ -41,36 +48,6 @@ class HyperNodeTree:
         for name in by_name:
             self._collect(name, direct, ())
         self._add_root(nodes)
-
-    @classmethod
-    def from_tiers(
-        cls,
-        by_tier: Mapping[int, Iterable[str]],
-        real_nodes: Mapping[str, Iterable[str]],
-        nodes: Sequence[Node],
-    ) -> HyperNodeTree:
-        """A tree given as tiers and the nodes of each hypernode, without the objects."""
-        tree = cls((), nodes)
-        tree.children.clear()
-        for tier, names in by_tier.items():
-            for name in names:
-                tree.tier[name] = int(tier)
-                tree.nodes[name] = sorted(real_nodes.get(name, ()))
-                tree.children[name] = []
-        named = sorted((n for n in tree.tier if n != ROOT), key=lambda n: (tree.tier[n], n))
-        for name in named:
-            inside = set(tree.nodes[name])
-            above = [
-                other
-                for other in named
-                if tree.tier[other] > tree.tier[name] and inside <= set(tree.nodes[other])
-            ]
-            if above:
-                parent = min(above, key=lambda n: (tree.tier[n], n))
-                tree.parent[name] = parent
-                tree.children[parent].append(name)
-        tree._add_root(nodes)
-        return tree
 
     def _add_root(self, nodes: Sequence[Node]) -> None:
         tops = [name for name in self.tier if name != ROOT and name not in self.parent]

@@ -1,8 +1,8 @@
-"""The cluster of a scenario: its manifests and the facts that no manifest carries."""
+"""The cluster of a scenario as its manifests describe it, and its clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,17 +21,12 @@ _DAY = 86400.0
 _LATER = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
 
 
-def build(scenario: Scenario, extra: Extra, file: Path, *, default_queue: str) -> Inventory:
-    """The facts that the first cycle starts from."""
-    inventory = read_objects(_items(scenario, file), default_queue=default_queue)
-    inventory.extra.update(scenario.all_facts())
-    _attach(inventory, extra)
-    return inventory
+def read(scenario: Scenario, file: Path, *, default_queue: str) -> Inventory:
+    """The facts of the scenario's manifests."""
+    return read_objects(_items(scenario, file), default_queue=default_queue)
 
 
-def grown(
-    inventory: Inventory, objects: list[Raw], extra: Extra, *, default_queue: str
-) -> Inventory:
+def with_objects(inventory: Inventory, objects: list[Raw], *, default_queue: str) -> Inventory:
     """The facts after objects have been added."""
     own = replace(
         inventory,
@@ -44,26 +39,23 @@ def grown(
         hypernodes=dict(inventory.hypernodes),
         quotas=dict(inventory.quotas),
         others={kind: dict(objects) for kind, objects in inventory.others.items()},
-        extra=dict(inventory.extra),
     )
     items = ((f"add_before_cycle[{i}]", item) for i, item in enumerate(objects))
-    added = read_objects(items, default_queue=default_queue, into=own)
-    _attach(added, extra, known=inventory)
-    return added
+    return read_objects(items, default_queue=default_queue, into=own)
 
 
 def clock(inventory: Inventory, extra: Extra, added: Inventory | None = None) -> float:
-    """The scenario's time: as told, else so late that everything in it happened long ago."""
+    """The scenario's time: as given, else so late that everything in it happened long ago."""
     if isinstance(extra.now, float):
         return extra.now
     if extra.now is not None:
         try:
-            told = datetime.fromisoformat(extra.now)
+            given = datetime.fromisoformat(extra.now)
         except ValueError:
             raise ScenarioError(
                 f"extra.now: {extra.now!r} is no time", hint="like 2025-01-01T02:00:00Z"
             ) from None
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+        return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
     return max(_LATER, latest(inventory) + _DAY, latest(added) + _DAY if added else 0.0)
 
 
@@ -73,25 +65,3 @@ def _items(scenario: Scenario, file: Path) -> Items:
         return
     paths = [scenario.cluster] if isinstance(scenario.cluster, str) else scenario.cluster or []
     yield from read_paths([file.parent / path for path in paths])
-
-
-def _attach(inventory: Inventory, extra: Extra, known: Inventory | None = None) -> None:
-    """Give every object of its own what is told about it."""
-    by_key = {pod.key: pod for uid, pod in inventory.pods.items() if _fresh(known, "pods", uid)}
-    for key, told in extra.tasks.items():
-        pod = by_key.get(key)
-        if pod is not None:
-            pod.extra = {**pod.extra, **told}
-            pod.node_name = told.get("node", pod.node_name)
-    tables: list[tuple[str, Mapping[str, dict[str, Any]]]] = [
-        ("groups", extra.jobs), ("queues", extra.queues), ("nodes", extra.nodes)
-    ]  # fmt: skip
-    for table, facts in tables:
-        objects = getattr(inventory, table)
-        for name, told in facts.items():
-            if name in objects and _fresh(known, table, name):
-                objects[name].extra = {**objects[name].extra, **told}
-
-
-def _fresh(known: Inventory | None, table: str, key: str) -> bool:
-    return known is None or key not in getattr(known, table)

@@ -11,7 +11,6 @@ import msgspec
 import tomli
 from msgspec import Raw
 
-from pumice.backends.memory import MemoryBackend
 from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
@@ -19,6 +18,8 @@ from pumice.errors import PumiceError, ScenarioError
 from pumice.model.build import task_status
 from pumice.model.facts import Inventory
 from pumice.scenarios import cluster
+from pumice.scenarios.backend import ScenarioBackend
+from pumice.scenarios.facts import add_facts, with_sharding
 from pumice.scenarios.files import read_file
 from pumice.scenarios.outcome import Mismatch, Outcome, Result, State, judge
 from pumice.scenarios.params import with_params
@@ -78,12 +79,16 @@ class Runner:
         policy = self._policy(scenario, file)
         extra = scenario.facts()
         queue = policy.scheduler.default_queue
-        inventory = cluster.build(scenario, extra, file, default_queue=queue)
-        backend = MemoryBackend(
+        inventory = cluster.read(scenario, file, default_queue=queue)
+        now = _clock(inventory, extra, queue)
+        add_facts(inventory, extra, now=now)
+        policy = with_sharding(policy, inventory, extra)
+        backend = ScenarioBackend(
             inventory,
-            now=_clock(inventory, extra, queue),
+            now=now,
             between=extra.between_cycles,
             eviction_takes=extra.eviction_takes,
+            deleted_jobs=[uid for uid, job in extra.jobs.items() if job.delete_job_in_test],
         )
         scheduler = Scheduler(backend, policy, verify=self._check)
         for number in range(1, scenario.cycles + 1):
@@ -91,7 +96,9 @@ class Runner:
                 backend.advance()
             added = extra.add_before_cycle.get(number)
             if added:
-                grown = cluster.grown(backend.snapshot(), added, extra, default_queue=queue)
+                known = backend.snapshot()
+                grown = cluster.with_objects(known, added, default_queue=queue)
+                add_facts(grown, extra, now=now, known=known)
                 backend.replace(grown)
             scheduler.run_once(extra.cycle_actions[number - 1] if extra.cycle_actions else None)
         scheduler.close()
@@ -156,11 +163,11 @@ def fatal(policy: Policy) -> Policy:
 
 def _clock(inventory: Inventory, extra: Extra, queue: str) -> float:
     later = [item for objects in extra.add_before_cycle.values() for item in objects]
-    added = cluster.grown(Inventory(), later, extra, default_queue=queue) if later else None
+    added = cluster.with_objects(Inventory(), later, default_queue=queue) if later else None
     return cluster.clock(inventory, extra, added)
 
 
-def _outcome(backend: MemoryBackend, extra: Extra) -> Outcome:
+def _outcome(backend: ScenarioBackend, extra: Extra) -> Outcome:
     inventory, last = backend.snapshot(), backend.history[-1]
     ended = last.task_states
     if extra.between_cycles == "recreate":

@@ -56,19 +56,72 @@ class Expect(Struct, frozen=True, forbid_unknown_fields=True):
         return [state.status for state in states] + counted
 
 
+class TaskFacts(Struct, frozen=True):
+    """``extra.tasks``: facts of a pod."""
+
+    state: str = ""
+    node: str | None = None
+    gpu_groups: list[str] = []
+    index: float | None = None
+    subgroup: str = ""
+    task_order_priority: int | str | None = None
+    is_legacy_mig: bool = False
+
+
+class JobFacts(Struct, frozen=True):
+    """``extra.jobs``: facts of a pod group."""
+
+    priority: int | None = None
+    preemptibility: str | None = None
+    creation_order: float | None = None
+    min_available: dict[str, int] | None = None
+    last_start_seconds_ago: float | None = None
+    stale_seconds: float | None = None
+    delete_job_in_test: bool = False
+
+
+class QueueFacts(Struct, frozen=True):
+    """``extra.queues``: facts of a queue."""
+
+    index: float | None = None
+
+
+class NodeFacts(Struct, frozen=True):
+    """``extra.nodes``: facts of a node."""
+
+    max_task_num: int | None = None
+    memory_of_every_gpu_on_node: int | None = None
+    gpu_memory_synced: bool = True
+
+
+class HyperNodeTiers(Struct, frozen=True):
+    """``extra.hypernodes``: a tree of hypernodes without the objects."""
+
+    by_tier: dict[int, list[str]] = {}
+    real_nodes: dict[str, list[str]] = {}
+
+
 class Extra(Struct, frozen=True):
-    """The facts outside the manifests that the runner itself reads; others are for plugins."""
+    """The facts outside the manifests; keys that are not listed here are ignored."""
 
     now: str | float | None = None
     between_cycles: Between = "settle"
     eviction_takes: Count = 0
     cycle_actions: list[list[str]] | None = None
     add_before_cycle: dict[int, list[Raw]] = {}
-    tasks: dict[str, dict[str, Any]] = {}
-    jobs: dict[str, dict[str, Any]] = {}
-    queues: dict[str, dict[str, Any]] = {}
-    nodes: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, TaskFacts] = {}
+    jobs: dict[str, JobFacts] = {}
+    queues: dict[str, QueueFacts] = {}
+    nodes: dict[str, NodeFacts] = {}
     scheduler_params: dict[str, Any] | None = None
+    min_node_gpu_memory: int | None = None
+    feature_gates: dict[str, Any] = {}
+    node_usage: dict[str, Any] = {}
+    queue_usage: dict[str, dict[str, float]] | None = None
+    hypernodes: HyperNodeTiers | None = None
+    nominated_hypernodes: dict[str, str] = {}
+    sharding_mode: Literal["none", "soft", "hard"] | None = None
+    nodes_in_shard: list[str] | None = None
 
 
 class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,13 +138,8 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
     cycles: Annotated[int, Meta(ge=1)] = 1
 
     def facts(self) -> Extra:
-        """What of ``extra`` steers the run."""
+        """What ``extra`` states."""
         return _EXTRA.decode(self.extra)
-
-    def all_facts(self) -> dict[str, Any]:
-        """All of ``extra``, as it is written."""
-        facts: dict[str, Any] = msgspec.json.decode(self.extra)
-        return facts
 
 
 _SCENARIO = msgspec.json.Decoder(Scenario)

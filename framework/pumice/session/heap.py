@@ -32,6 +32,7 @@ class LiveHeap(Generic[T]):
         return iter(self._items)
 
     def push(self, item: T) -> None:
+        """Add an item."""
         items, before = self._items, self._before
         items.append(item)
         child = len(items) - 1
@@ -43,6 +44,7 @@ class LiveHeap(Generic[T]):
             child = parent
 
     def pop(self) -> T:
+        """Remove the first item and return it."""
         items = self._items
         last = len(items) - 1
         items[0], items[last] = items[last], items[0]
@@ -51,6 +53,7 @@ class LiveHeap(Generic[T]):
 
     @property
     def top(self) -> T:
+        """The first item."""
         return self._items[0]
 
     def fix_top(self) -> None:

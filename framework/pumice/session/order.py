@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pumice.session.dispatch import Dispatch
 
 JobHeap = LiveHeap[Job] | KeyHeap[Job]
+"""A heap of jobs: by keys where all orders have keys, else by live comparisons."""
 
 
 class Order:
@@ -43,6 +44,7 @@ class Order:
     # -- queues
 
     def queue_before(self, left: Queue, right: Queue) -> bool:
+        """Whether the left queue is served first."""
         return self.fair_queue_before(left, right, None, None, (), ())
 
     def fair_queue_before(
@@ -63,15 +65,18 @@ class Order:
         return (left.created, left.name) < (right.created, right.name)
 
     def victim_queue_before(self, left: Queue, right: Queue, preemptor_queue: Queue) -> bool:
+        """Whether victims come from the left queue first."""
         answer = self._ask.victim_queue_order(left, right, preemptor_queue)
         return answer < 0 if answer else not self.queue_before(left, right)
 
     def queue_heap(self, queues: Iterable[Queue] = ()) -> LiveHeap[Queue]:
+        """The queues as a heap, the one to serve first on top."""
         return LiveHeap(self.queue_before, queues)
 
     # -- jobs
 
     def job_before(self, left: Job, right: Job) -> bool:
+        """Whether the left job is served first."""
         answer = self._ask.job_order(left, right)
         if answer:
             return answer < 0
@@ -103,6 +108,7 @@ class Order:
     # -- sub-jobs
 
     def sub_job_before(self, left: SubJob, right: SubJob) -> bool:
+        """Whether the left sub-job is served first."""
         answer = self._ask.sub_job_order(left, right)
         if answer:
             return answer < 0
@@ -111,6 +117,7 @@ class Order:
     # -- tasks
 
     def task_before(self, left: Task, right: Task) -> bool:
+        """Whether the left task is placed first."""
         answer = self._ask.task_order(left, right)
         return answer < 0 if answer else default_task_before(left, right)
 

@@ -49,17 +49,29 @@ class Session:
         memory: dict[str, Any] | None = None,
     ) -> None:
         self.cluster = cluster
+        """The cluster of the cycle."""
         self.policy = policy
+        """The policy in force."""
         self.uid = uid
+        """The name of the cycle."""
         self.ledger = ledger
+        """What records the cycle, if anything does."""
         self.now = cluster.now
+        """Epoch seconds of the cycle."""
         self.nodes: NodeTable = cluster.nodes
+        """The node table."""
         self.jobs: dict[str, Job] = cluster.jobs
+        """The jobs by uid."""
         self.queues: dict[str, Queue] = cluster.queues
+        """The queues by name."""
         self.hyper_nodes: HyperNodeTree = cluster.hyper_nodes
+        """The tree of hypernodes."""
         self.decisions = Decisions()
+        """The decisions so far."""
         self.current_action = ""
+        """The name of the action that runs."""
         self.plugin_errors: list[PluginError] = []
+        """What plugins raised in this cycle."""
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
         self.state: dict[str, Any] = {}
@@ -69,23 +81,28 @@ class Session:
         self._open_statements: list[Statement] = []
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
+        """The nodes that this scheduler is responsible for."""
         tiers: list[list[BoundPlugin]] = [
             [(entry, entry.cls(self, entry.options, entry.name)) for entry in tier]
             for tier in policy.tiers
         ]
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
+        """The plugin instances by name."""
         self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
+        """Every extension point as one function."""
         self.order = Order(
             self.ask,
             on_error=self.report,
             journal=cluster.job_journal,
             by_keys=self.uses("keys"),
         )
+        """Which queue, job or task goes first."""
         self.nodes.tells_changes = self.uses("journal")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()
         # After opening, so that a plugin's scope may depend on what it found.
         self.queries = NodeQueries(self, verify=verify)
+        """Which nodes can take a task, and which is best."""
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
         self._pre_bind_rollback = {
             impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier
@@ -104,6 +121,7 @@ class Session:
     # -- jobs and sub-jobs
 
     def queue_of(self, job: Job) -> Queue:
+        """The queue of a job."""
         return self.queues[job.queue]
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:
@@ -113,6 +131,7 @@ class Session:
         return self.ask.job_ready(sub_job.job)
 
     def sub_job_pipelined(self, sub_job: SubJob) -> bool:
+        """As :meth:`sub_job_ready`, tasks that wait for releasing resources included."""
         if sub_job.job.has_sub_job_policy:
             return self.ask.sub_job_pipelined(sub_job)
         return self.ask.job_pipelined(sub_job.job)
@@ -120,6 +139,7 @@ class Session:
     # -- changing
 
     def statement(self) -> Statement:
+        """A new transaction."""
         return Statement(self)
 
     def turn(self, job: Job | None = None) -> Turn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pumice.config import SchedulerSettings
     from pumice.model.cluster import Cluster
 
-OUTSIDE = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
+NOT_IN_SHARD = FitError.of("node isn't in scheduler node shard", Code.UNSCHEDULABLE)
 
 
 class Shard:
@@ -20,21 +20,22 @@ class Shard:
 
     __slots__ = ("inside", "mode")
 
+    fit_error: ClassVar[FitError] = NOT_IN_SHARD
+    """Why a node outside of the shard takes no task."""
+
     def __init__(self, mode: str, inside: np.ndarray) -> None:
         self.mode = mode
+        """``none``, ``hard`` or ``soft``."""
         self.inside = inside
         """Mask over all nodes."""
 
     @classmethod
     def of(cls, cluster: Cluster, settings: SchedulerSettings) -> Shard:
-        """The shard that the policy names; what a scenario tells wins."""
-        mode = str(cluster.extra.get("sharding_mode", settings.sharding_mode))
-        members = cluster.extra.get("nodes_in_shard")
-        if members is None:
-            shards = cluster.inventory.others.get("NodeShard", {})
-            status = shards.get(settings.shard, {}).get("status") or {}
-            members = status.get("nodesInUse") or ()
-        inside, names = set(members), cluster.nodes.names
+        """The shard that the policy names."""
+        mode = settings.sharding_mode
+        shards = cluster.inventory.others.get("NodeShard", {})
+        status = shards.get(settings.shard, {}).get("status") or {}
+        inside, names = set(status.get("nodesInUse") or ()), cluster.nodes.names
         if not inside:
             return cls(mode, np.zeros(len(names), bool))
         return cls(mode, np.array([name in inside for name in names], bool))

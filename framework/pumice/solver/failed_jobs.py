@@ -52,6 +52,7 @@ class FailedJobs:
         return failed is None or _easier(_requests(job), failed)
 
     def failed(self, job: Job) -> None:
+        """Remember that the job found no plan."""
         if not self._enabled:
             return
         key = signature(job)

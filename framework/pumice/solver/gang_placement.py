@@ -42,6 +42,7 @@ class GangPlacer:
 
     @property
     def batches(self) -> TaskBatches:
+        """Which tasks of a job are placed together."""
         return self._batches
 
     def place(

@@ -16,6 +16,7 @@ class VictimGroup:
     job: Job
     """The session's job."""
     tasks: list[Task]
+    """The tasks that go together."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,7 +24,9 @@ class VictimJob:
     """All that a scenario would take of one job."""
 
     job: Job
+    """The session's job."""
     tasks: list[Task] = field(default_factory=list)
+    """The tasks that the plan would take."""
 
 
 class Plan:
@@ -38,6 +41,7 @@ class Plan:
         self, preemptor: Job, recorded: Iterable[VictimGroup], *, allow_consolidating: bool
     ) -> None:
         self.preemptor = preemptor
+        """The job that needs resources, as far as it is being placed."""
         self.allow_consolidating = allow_consolidating
         """Whether a victim that finds another place counts as unharmed."""
         self.recorded = list(recorded)
@@ -45,6 +49,7 @@ class Plan:
         self.potential: list[VictimGroup] = []
         """Victims added in this step, in the order in which they were added."""
         self.recorded_uids = {task.uid for group in self.recorded for task in group.tasks}
+        """Uids of the recorded victims."""
         self.victims: dict[str, VictimJob] = {}
         """By job uid: everything that has been considered."""
         self._listed: set[str] = set()
@@ -78,6 +83,7 @@ class Plan:
 
     @property
     def recorded_tasks(self) -> list[Task]:
+        """The recorded victims."""
         return [task for group in self.recorded for task in group.tasks]
 
     def groups_on(self, node: str) -> list[VictimGroup]:

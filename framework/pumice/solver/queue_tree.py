@@ -123,6 +123,7 @@ class QueueTree:
         return LiveHeap(self._job_before)
 
     def pop(self) -> Job:
+        """Remove the job to serve next and return it."""
         path: list[_Branch] = []
         heap: LiveHeap[_Branch] = self._root
         while True:

@@ -30,10 +30,12 @@ def used_count(pod_set: SubJob) -> int:
 
 
 def job_used_count(job: Job) -> int:
+    """As :func:`active_count` of a whole job, tasks that are leaving included."""
     return job.count(*_USED)
 
 
 def active_tasks(members: Job | SubJob) -> list[Task]:
+    """The tasks that hold resources or wait for releasing ones."""
     return members.having(*_ACTIVE)
 
 
@@ -56,6 +58,7 @@ def is_ready_to_schedule(job: Job) -> bool:
 
 
 def has_pending(job: Job) -> bool:
+    """Whether a pending task is not held back by a gate."""
     return any(not task.gated for task in job.by_status[_S.PENDING].values())
 
 
@@ -114,6 +117,7 @@ class TaskBatches:
         return batch, len(batch) < active_count(job)
 
     def sorted_pod_sets(self, job: Job) -> list[SubJob]:
+        """The pod sets of a job, the one to serve first at the beginning."""
         if len(job.sub_jobs) < 2:
             return list(job.sub_jobs.values())
 

@@ -41,7 +41,9 @@ class Cluster:
 
     def __init__(self) -> None:
         self.inventory = Inventory()
+        """The facts that it was made from; in a test, where they are collected."""
         self.now = NOW
+        """Epoch seconds of the cycle."""
 
     def nodes(self, *names: str, **facts: Any) -> Self:
         """Nodes that are alike; keywords as of :meth:`node`."""
@@ -64,6 +66,7 @@ class Cluster:
         return self
 
     def queue(self, name: str, **facts: Any) -> Self:
+        """A queue; keywords are facts of :class:`pumice.Queue`."""
         self.inventory.queues[name] = Queue(name, **facts)
         return self
 

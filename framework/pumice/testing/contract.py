@@ -26,6 +26,7 @@ class PluginContract:
     plugin: ClassVar[type[Plugin] | str]
     """The class, or the name of an installed plugin."""
     options: ClassVar[Mapping[str, Any]] = {}
+    """Its options, as in a policy."""
     caches: ClassVar[frozenset[str]] = frozenset()
     """Attributes that only remember what was computed: an undo may leave them changed."""
     seeds: ClassVar[int] = 8

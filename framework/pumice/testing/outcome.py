@@ -20,7 +20,9 @@ class Outcome:
 
     def __init__(self, cluster: Cluster, cycles: Sequence[Decisions], ledger: Ledger) -> None:
         self.cluster = cluster
+        """The cluster that was scheduled."""
         self.cycles = cycles
+        """The decisions of each cycle."""
         self._ledger = ledger
 
     @cached_property
@@ -58,6 +60,7 @@ class Outcome:
         return self._state(job).reason
 
     def phase(self, job: str) -> str:
+        """The phase of the job's pod group after the last cycle."""
         return self._state(job).phase
 
     # -- assertions

@@ -27,6 +27,7 @@ class Schedule:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        """The cluster that policies run on."""
 
     def __call__(
         self,

@@ -108,16 +108,17 @@ def test_a_task_evicted_twice_in_a_cycle_is_evicted_once():
     assert after == {"y": ("Pending", "")}
 
 
-def test_what_was_told_about_a_place_ends_when_the_pod_leaves_it():
-    told = {"state": "Running", "node": "a", "gpu_groups": ["0"], "index": 3}
-    backend = MemoryBackend(inventory(pod("y", extra=told, **RUNNING)), between="recreate")
+def test_an_evicted_pod_has_neither_its_status_override_nor_its_gpu_groups():
+    running = pod("y", status_override="Running", gpu_groups=("0",), created=3.0, **RUNNING)
+    backend = MemoryBackend(inventory(running), between="recreate")
     assert carried_out(backend, evictions=[eviction("y")]) == {"y": ("Pending", "")}
-    assert backend.snapshot().pods["uid-y"].extra == {"index": 3}
+    evicted = backend.snapshot().pods["uid-y"]
+    assert (evicted.status_override, evicted.gpu_groups, evicted.created) == ("", (), 3.0)
 
 
-def test_the_told_state_wins_over_the_phase():
-    assert task_status(pod("x", extra={"state": "Releasing"})) is TaskStatus.RELEASING
-    assert task_status(pod("x", extra={"state": "Gated"})) is TaskStatus.PENDING
+def test_the_status_override_wins_over_the_phase():
+    assert task_status(pod("x", status_override="Releasing")) is TaskStatus.RELEASING
+    assert task_status(pod("x", status_override="Strange")) is TaskStatus.UNKNOWN
 
 
 def test_facts_of_an_earlier_cycle_stay_as_they_were():

@@ -283,7 +283,7 @@ def test_everything_of_a_volcano_group():
     assert (group.queue, group.min_member, group.phase) == ("q", 3, "Inqueue")
     assert group.min_task_member == {"": 1, "worker": 2}
     assert group.min_resources == Resource(3000)
-    assert group.extra["min_resources"] == {
+    assert group.quota_min_resources == {
         "cpu": 3000,
         "requests.memory": 1024,
         "count/pods": 2000,

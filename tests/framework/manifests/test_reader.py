@@ -128,7 +128,7 @@ def test_other_kinds_are_counted_and_nothing_else():
         thing("example.com/v1", "AllowList", "l"),
     )
     assert not inventory.problems
-    assert inventory.extra["ignored_kinds"] == {
+    assert inventory.ignored_kinds == {
         "apps/Deployment": 2,
         "Service": 1,
         "example.com/Queue": 1,
@@ -257,7 +257,7 @@ def test_objects_may_be_added_to_an_inventory():
         "names the unknown parent queue 'gone'",
         "is there twice; the first one counts",
     ]
-    assert second.extra["ignored_kinds"] == {"apps/Deployment": 2}
+    assert second.ignored_kinds == {"apps/Deployment": 2}
 
 
 # Random damage
@@ -512,4 +512,4 @@ def test_shared_cases_have_no_problem_but_groups_of_unknown_queues(shared: Path)
         told = {problem.object: problem.message for problem in inventory.problems}
         assert set(told) == strays(case["objects"]), file
         assert all(text.startswith("names the unknown queue") for text in told.values()), file
-        assert not inventory.extra["ignored_kinds"], file
+        assert not inventory.ignored_kinds, file

@@ -123,19 +123,6 @@ def test_a_cycle_makes_the_tree_unready():
     assert tree.ancestors("x") == ["x", "y"]
 
 
-def test_a_tree_given_as_tiers_finds_its_parents():
-    tree = HyperNodeTree.from_tiers(
-        {1: ["r1", "r2"], 2: ["top"]},
-        {"r1": ["a1", "a2"], "r2": ["b1"], "top": ["a1", "a2", "b1"]},
-        NODES,
-    )
-    assert tree.parent == {"r1": "top", "r2": "top", "top": ROOT}
-    assert tree.children["top"] == ["r1", "r2"]
-    assert tree.tier[ROOT] == 3
-    assert tree.lowest_of_node("b1") == "r2"
-    assert tree.lowest_of_node("d1") == ROOT
-
-
 # -- jobs
 
 

@@ -277,16 +277,16 @@ def test_facts_outside_the_manifests_reach_objects_and_plugins(run, catalog):
         @hookimpl
         def on_session_open(self):
             cluster = self.session.cluster
-            seen["extra"] = cluster.extra["sharding_mode"]
+            seen["gates"] = cluster.inventory.feature_gates
             seen["now"] = self.session.now
             seen["state"] = cluster.tasks["ns-x"].status.label
-            seen["node"] = cluster.nodes.facts[0].extra
-            seen["job"] = self.session.jobs["ns/job"].group.extra["priority"]
+            seen["pods"] = cluster.nodes.max_pods.tolist()[0]
+            seen["job"] = self.session.jobs["ns/job"].group.priority
 
     catalog.register_local("plugin", "look", Look)
     extra = {
         "now": "1970-01-01T00:01:00Z",
-        "sharding_mode": "hard",
+        "feature_gates": {"SomeGate": True},
         "tasks": {"ns/x": {"state": "Running", "node": "b"}},
         "nodes": {"a": {"max_task_num": 5}},
         "jobs": {"ns/job": {"priority": 9}},
@@ -296,8 +296,7 @@ def test_facts_outside_the_manifests_reach_objects_and_plugins(run, catalog):
     result = run(scenario(expect, pod("x"), config=config, extra=extra))
     assert (result.mismatches, result.error) == ((), "")
     assert seen == {
-        "extra": "hard", "now": 60.0, "state": "Running",
-        "node": {"max_task_num": 5}, "job": 9,
+        "gates": {"SomeGate": True}, "now": 60.0, "state": "Running", "pods": 5, "job": 9,
     }  # fmt: skip
 
 

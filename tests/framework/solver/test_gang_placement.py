@@ -214,7 +214,7 @@ class TestNodeSets:
                 return [np.intersect1d(nodes, keep[sub_group.name])]
 
         world = cluster(*[4] * 4)
-        pods = [ask(extra={"subgroup": name}) for name in ("a", "b", "c")]
+        pods = [ask(sub_group=name) for name in ("a", "b", "c")]
         world.job("j", "q", *pods)
         world.inventory.groups["ns/j"].sub_groups = [
             SubGroup("inner", 1),

@@ -509,7 +509,7 @@ class TestAnybodysAction:
 
     def test_sub_groups_of_the_claimant_are_kept(self):
         world = crowded(3)
-        world.job("x", "a", ask(extra={"subgroup": "l"}), ask(extra={"subgroup": "w"}))
+        world.job("x", "a", ask(sub_group="l"), ask(sub_group="w"))
         world.inventory.groups["ns/x"].sub_groups = [SubGroup("l", 1), SubGroup("w", 1)]
         search = Search(world)
         statement = search.solve("x")

@@ -34,7 +34,7 @@ def job(*pods, min_member=1, sets=None, plugins=("subgrouporder",)):
 
 
 def of(name, **facts):
-    return ask(extra={"subgroup": name}, **facts)
+    return ask(sub_group=name, **facts)
 
 
 def names(tasks):

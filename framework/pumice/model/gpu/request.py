@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
+from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Pod
 
 GPU = "nvidia.com/gpu"
+"""The resource name of whole NVIDIA GPUs."""
 AMD_GPU = "amd.com/gpu"
+"""The resource name of whole AMD GPUs."""
 _MIG = re.compile(r"^nvidia\.com/mig-(\d+)g\.(\d+)gb$")
 
 GpuKind = Literal["none", "regular", "fraction", "memory", "mig"]
@@ -22,9 +27,13 @@ class GpuRequest:
     """What one pod asks of GPUs. ``portion`` and ``memory`` (MiB) are per device."""
 
     kind: GpuKind = "none"
+    """Whole devices, a fraction, memory, MIG instances, or nothing."""
     devices: int = 0
+    """How many devices."""
     portion: float = 0.0
+    """The part of each device, 1.0 for whole ones."""
     memory: int = 0
+    """MiB of each device."""
     mig: Mapping[str, int] = field(default_factory=dict, hash=False)
     """MIG resource name → number of instances."""
     claimed: int = 0
@@ -81,7 +90,7 @@ def mig_memory(resource: str) -> int:
 
 
 def read_gpu_request(pod: Pod, *, claimed: int = 0) -> GpuRequest:
-    """What a pod of the KAI family asks of GPUs: annotations win over whole devices."""
+    """The GPU request of a KAI pod: its annotations win over whole devices."""
     scalars = pod.request.scalars
     mig = {
         name: int(amount) // 1000 for name, amount in scalars.items() if "/mig-" in name and amount
@@ -100,6 +109,22 @@ def read_gpu_request(pod: Pod, *, claimed: int = 0) -> GpuRequest:
     if whole:
         return GpuRequest("regular", whole, 1.0, claimed=claimed)
     return GpuRequest(claimed=claimed) if claimed else NO_GPU
+
+
+def count_whole_gpus(
+    pod: Pod, vector: np.ndarray, dimensions: Dimensions
+) -> tuple[GpuRequest, np.ndarray]:
+    """GPU request and counted request of a pod that takes whole GPUs only, of whatever vendor."""
+    gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
+    if amd is not None and vector[amd]:
+        vector = vector.copy()
+        vector[gpu] += vector[amd]
+        vector[amd] = 0
+    request = read_gpu_request(pod)
+    if request.shared:
+        whole = int(vector[gpu]) // 1000
+        request = GpuRequest("regular", whole, 1.0) if whole else NO_GPU
+    return request, vector
 
 
 def as_int(text: str | None) -> int:

@@ -32,11 +32,16 @@ class GpuShares:
 
     def __init__(self, node: Node) -> None:
         self.memory_per_gpu, self.synced = gpu_memory(node)
+        """MiB of each GPU, and whether the node reports it."""
         told = told_gpu_count(node)
         self.gpu_count = int(node.allocatable.get(GPU)) // 1000 if told is None else told
+        """How many GPUs the node has."""
         self.used: dict[str, int] = {}
+        """Group → MiB of tasks that are on it, come to it or leave it."""
         self.allocated: dict[str, int] = {}
+        """Group → MiB of tasks that are on it or leave it."""
         self.releasing: dict[str, int] = {}
+        """Group → MiB of tasks that leave it, without what pipelined tasks will take."""
         self.marked: set[str] = set()
         """Groups whose device counts as a releasing whole GPU."""
         self._fitting: dict[int, tuple[str, ...]] = {}
@@ -103,6 +108,7 @@ class GpuShares:
 
     @property
     def groups_in_use(self) -> int:
+        """How many devices are shared."""
         return sum(1 for memory in self.used.values() if memory > 0)
 
     @staticmethod
@@ -166,9 +172,6 @@ def told_gpu_count(node: Node) -> int | None:
 
 def gpu_memory(node: Node) -> tuple[int, bool]:
     """MiB of each GPU of a node, and whether the node tells it."""
-    given = node.extra.get("memory_of_every_gpu_on_node")
-    if given is not None:
-        return int(given), bool(node.extra.get("gpu_memory_synced", True))
     memory = as_int(node.labels.get("nvidia.com/gpu.memory"))
     if memory <= 0:
         return _UNSYNCED_MEMORY, False

@@ -13,7 +13,7 @@ from operator import attrgetter, is_not
 from pumice.model.build import job_priority
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod, PodGroup
-from pumice.model.families.kai.nodes import is_kai
+from pumice.model.families.kai.nodes import has_kai_jobs, is_kai_job
 from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
 
@@ -83,9 +83,8 @@ class KnownFacts:
             kind: dict(inventory.others.get(kind, {})) for kind in (_SLICES, _CLAIMS, _BINDS)
         }
         self._scheduler_names = tuple(scheduler_names)
-        self.kai = is_kai(inventory) if kai is None else kai
-        """Whether the cluster is described in the words of the KAI family."""
-        self._tree_told = bool(inventory.extra.get("hypernodes"))
+        self.kai = has_kai_jobs(inventory) if kai is None else kai
+        """Whether the cluster has KAI jobs."""
 
     @staticmethod
     def are_regular(inventory: Inventory) -> bool:
@@ -112,7 +111,7 @@ class KnownFacts:
             return None
         if nodes.gone or any(name not in self._nodes for name in nodes.changed):
             return None
-        if self.kai != self._is_kai(inventory, groups, queues):
+        if self.kai != self._has_kai_jobs(inventory, groups, queues):
             return None
         if not self._same_dimensions(inventory, pods, nodes, dimensions):
             return None
@@ -130,20 +129,15 @@ class KnownFacts:
         difference.groups.update(self._moved_queues(inventory))
         if Changes.between(self._priorities, inventory.priority_classes):
             difference.groups.update(self._other_priorities(inventory))
-        difference.tree = (
-            self._tree_told
-            or bool(inventory.extra.get("hypernodes"))
-            or bool(Changes.between(self._hyper_nodes, inventory.hypernodes))
-            or bool(inventory.hypernodes and nodes)
+        difference.tree = bool(Changes.between(self._hyper_nodes, inventory.hypernodes)) or bool(
+            inventory.hypernodes and nodes
         )
         return difference
 
-    def _is_kai(self, inventory: Inventory, groups: Changes, queues: Changes) -> bool:
-        if self.kai:
-            return is_kai(inventory)
-        return any(inventory.groups[uid].family == "kai" for uid in groups.changed) or any(
-            inventory.queues[name].family == "kai" for name in queues.changed
-        )
+    def _has_kai_jobs(self, inventory: Inventory, groups: Changes, queues: Changes) -> bool:
+        if self.kai or queues:
+            return has_kai_jobs(inventory)
+        return any(is_kai_job(inventory.groups[uid], inventory.queues) for uid in groups.changed)
 
     def _same_dimensions(
         self, inventory: Inventory, pods: Changes, nodes: Changes, dimensions: Dimensions

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable
 from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.cluster import Cluster, assemble, by_name, grow_tree
 from pumice.model.facts import Inventory
-from pumice.model.families.kai.nodes import describe_kai_rows
-from pumice.model.families.kai.pod_sets import depends_on_time, tell_times
+from pumice.model.families.kai.nodes import count_kai_gpus_of
 from pumice.model.families.volcano.sub_jobs import has_topology
 from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
@@ -40,23 +39,15 @@ class CachedCluster:
         self._vectors = Vectors(cluster.dimensions)
         self._strays: dict[str, set[str]] = {}
         """By group: the pods that name it and are no part of its job."""
-        self._timed: set[str] = set()
-        """Jobs that are told their past from the time of the cycle."""
-        self._nominated = _nominated(cluster.inventory)
         for task in cluster.tasks.values():
             self._note_task(task)
         for job in cluster.jobs.values():
-            self._note_job(job)
+            note_job(job)
 
     def _note_task(self, task: Task) -> None:
         note_task(task)
         if task.job is None and task.pod.group:
             self._strays.setdefault(task.pod.group, set()).add(task.uid)
-
-    def _note_job(self, job: Job) -> None:
-        note_job(job)
-        if depends_on_time(job.group):
-            self._timed.add(job.uid)
 
     def renew(self, inventory: Inventory, *, now: float, scheduler_names: Collection[str]) -> bool:
         """Make the cluster into that of a cycle that begins now; False: it must be built."""
@@ -79,15 +70,14 @@ class CachedCluster:
         )
         builder.jobs, builder.job_journal = old.jobs, old.job_journal
         change = _Change(old, builder, difference)
-        change.find(self._strays, self._nominated | _nominated(inventory))
+        change.find(self._strays)
         for uid in change.leaving:
             self._forget(old.tasks.get(uid))
-        self._timed -= change.groups
         change.carry_out()
         for task in change.arrived:
             self._note_task(task)
         for job in change.jobs.values():
-            self._note_job(job)
+            note_job(job)
         self._tell_statuses(builder, difference)
         self._refill(change, rows)
         old.nodes.next_cycle(rows)
@@ -101,7 +91,6 @@ class CachedCluster:
         )
         self.cluster = assemble(builder, old.nodes, change.tasks, old.snapshot_cache)
         self._facts = KnownFacts(inventory, scheduler_names, kai=builder.kai)
-        self._nominated = _nominated(inventory)
         return True
 
     def _restore(self) -> None:
@@ -118,7 +107,7 @@ class CachedCluster:
         if rows:
             table.describe(rows, [inventory.nodes[name] for name in difference.nodes])
             if self._facts.kai:
-                describe_kai_rows(table, rows)
+                count_kai_gpus_of(table, rows)
         return rows
 
     def _forget(self, task: Task | None) -> None:
@@ -126,16 +115,13 @@ class CachedCluster:
             self._strays[task.pod.group].discard(task.uid)
 
     def _tell_statuses(self, builder: ModelBuilder, difference: Difference) -> None:
-        """Tell jobs what changed in the status of their group, or by the passing of time."""
+        """Give jobs the new status of their group."""
         jobs, groups = builder.jobs, builder.inventory.groups
-        for uid in (*difference.statuses, *self._timed):
+        for uid in difference.statuses:
             job = jobs.get(uid)
             if job is not None:
-                job.group = groups[uid]
-                job.phase = job.group.phase
-                if job.family == "kai":
-                    tell_times(job, builder.now)
-                    note_job(job)
+                job.read_status(groups[uid])
+                note_job(job)
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:
         change.rows.update(rows)
@@ -174,7 +160,7 @@ class _Change:
         """The jobs that were made anew."""
         self.tasks = old.tasks
 
-    def find(self, strays: dict[str, set[str]], nominated: set[str]) -> None:
+    def find(self, strays: dict[str, set[str]]) -> None:
         """Find out what is to be made anew; nothing is changed yet."""
         old, difference, inventory = self._old, self._difference, self._describer.inventory
         for uid in difference.groups:
@@ -184,21 +170,21 @@ class _Change:
         for uid in difference.pods.gone:
             self.anew.pop(uid, None)
         self.leaving.update(self.anew, difference.pods.gone)
-        self.groups |= difference.groups | nominated
+        self.groups |= difference.groups
         if difference.tree:
             self.groups.update(uid for uid, job in old.jobs.items() if has_topology(job))
         for uid in self.leaving:
             task = old.tasks.get(uid)
             if task is not None:
                 self.groups.add(task.pod.group)
-                row = self._row(task)
+                row = old.nodes.row_of.get(task.node)
                 if row is not None:
                     self.rows.add(row)
         self.groups.update(inventory.pods[uid].group for uid in self.anew)
 
     def _row(self, task: Task) -> int | None:
         """The row of the node that holds a task."""
-        if not self._describer.is_held(task):
+        if not self._describer.is_on_node(task):
             return None
         return self._old.nodes.row_of.get(task.node)
 
@@ -211,7 +197,7 @@ class _Change:
             job = self.jobs[uid]
             for task in sorted(tasks, key=by_name):
                 builder.join(task, job)
-            builder.settle(job)
+            builder.finish(job)
         self._sort_tasks()
 
     def _make_jobs(self) -> dict[str, list[Task]]:
@@ -239,7 +225,7 @@ class _Change:
         for uid in self.anew:
             pod = builder.inventory.pods[uid]
             owner = builder.owner(pod)
-            task = builder.task(pod, owner)
+            task = builder.task(pod)
             self.arrived.append(task)
             if owner is not None:
                 members[owner.uid].append(task)
@@ -261,7 +247,3 @@ class _Change:
         every += arrived
         every.sort(key=by_name)
         self.tasks = {task.uid: task for task in every}
-
-
-def _nominated(inventory: Inventory) -> set[str]:
-    return set(inventory.extra.get("nominated_hypernodes", ()))

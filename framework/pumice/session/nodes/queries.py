@@ -29,7 +29,9 @@ class Choice(NamedTuple):
     """The node chosen for a task, and whether it has the room right now."""
 
     row: int
+    """The node's row in the node table."""
     idle: bool
+    """Whether the request fits what is idle; else it waits for releasing resources."""
 
 
 class NodeQueries:

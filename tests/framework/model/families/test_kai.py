@@ -60,7 +60,8 @@ def pod(name: str, *, on: str = "", requests: Any = None, **metadata: Any) -> li
 
 
 def inventory(*objects: dict[str, Any]) -> Inventory:
-    read = read_objects((f"object {i}", item) for i, item in enumerate([QUEUE, *objects]))
+    group = pod("some-job")[0]
+    read = read_objects((f"object {i}", item) for i, item in enumerate([QUEUE, group, *objects]))
     assert not read.problems
     return read
 
@@ -92,12 +93,6 @@ class TestNodes:
         built = cluster(node(), devices("a", "gpu.example.com", 2), devices("b", "nic", 4))
         assert idle_gpus(built) == 2
         assert built.nodes.claimable.tolist() == [2]
-
-    def test_the_most_pods_may_be_told(self) -> None:
-        read = inventory(node())
-        read.nodes["n1"].extra["max_task_num"] = 500
-        built = build_cluster(read, now=1e6)
-        assert built.nodes.idle[0, built.dimensions.position["pods"]] == 500
 
     def test_there_are_gpus_to_count_even_where_nobody_has_any(self) -> None:
         assert idle_gpus(cluster(node(), *pod("a"))) == 0
@@ -183,12 +178,6 @@ class TestBindRequests:
         else:
             assert (task.status, task.node) == (TaskStatus.PENDING, "")
             assert idle_gpus(built) == 2
-
-
-def test_a_pod_that_is_told_to_be_gated_waits() -> None:
-    read = inventory(node(), *pod("a"))
-    read.pods["a"].extra["state"] = "Gated"
-    assert build_cluster(read, now=1e6).tasks["a"].gated
 
 
 def test_pods_belong_to_their_group_whatever_scheduler_they_name() -> None:

@@ -9,7 +9,7 @@ from pumice import Plugin, hookimpl
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.errors import InvariantError
-from pumice.model.facts import HyperNode, NetworkTopology, PriorityClass, Queue
+from pumice.model.facts import HyperNode, NetworkTopology, PodGroup, PriorityClass, Queue
 from pumice.model.incremental import refresh
 from pumice.model.incremental.keeper import ClusterKeeper
 from pumice.model.task import Task, TaskStatus
@@ -103,6 +103,7 @@ RENEWED = {
     "a pod runs": lambda i: a_pod(i, phase="Running", node_name="c"),
     "a pod asks for a thing that is known": lambda i: a_pod(i, request=amount(1, 1, gpu=1)),
     "a group is gone": lambda i: {"groups": {"ns/j": None}},
+    "a queue of KAI": lambda i: {"queues": {"x": Queue("x", family="kai")}},
     "a queue is gone": lambda i: {"queues": {"r": None}},
     "a class has another value": lambda i: {"priority_classes": {"p5": PriorityClass("p5", 9)}},
     "a node is closed": lambda i: {"nodes": {"a": replace(i.nodes["a"], unschedulable=True)}},
@@ -115,7 +116,7 @@ BUILT = {
     "the last trace of a thing": lambda i: {
         "nodes": {name: replace(i.nodes[name], allocatable=amount(4, 8)) for name in "abc"}
     },
-    "the other family": lambda i: {"queues": {"x": Queue("x", family="kai")}},
+    "the first KAI job": lambda i: {"groups": {"ns/x": PodGroup("ns/x", "x", "ns", "kai")}},
     "two pods of one name": lambda i: {"pods": {"new": replace(i.pods["j-t-0"], uid="new")}},
     "a pod under a wrong name": lambda i: {"pods": {"new": i.pods["j-t-0"]}},
     "most pods": lambda i: {"pods": {uid: replace(pod) for uid, pod in i.pods.items()}},
@@ -174,7 +175,7 @@ class TestTheKaiFamily:
         world.node("n")
         world.queue("q")
         world.job("j", "q", ask(resource_claims=({"resourceClaimName": "claim"},)), ask(), ask())
-        world.job("k", "q", ask(), extra={"last_start_seconds_ago": 10})
+        world.job("k", "q", ask(), last_start=NOW - 10)
         inventory = world.inventory
         inventory.others |= {"ResourceClaim": {"ns/claim": claim(1)}, "ResourceSlice": {}}
         return inventory
@@ -196,13 +197,6 @@ class TestTheKaiFamily:
         spec = {"driver": "gpu.example.com", "nodeName": "n", "devices": [{"name": "gpu-0"}]}
         second = changed(first, others={"ResourceSlice": {"s": {"spec": spec}}})
         assert keeper.cluster(second, now=NOW).nodes.claimable.tolist() == [1]
-
-    def test_the_past_of_a_job_moves_with_the_time(self):
-        inventory, keeper = self.inventory(), ClusterKeeper(verify=True)
-        for now in (NOW, NOW + 100):
-            cluster = keeper.cluster(inventory, now=now)
-            assert cluster.jobs["ns/k"].last_start == now - 10
-            keeper.take_back(cluster)
 
 
 def test_other_scheduler_names_need_another_cluster():

@@ -1,5 +1,7 @@
 """Node questions: what is remembered equals what would be asked anew, and how a node is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -840,6 +842,14 @@ def test_one_error_for_all_nodes_and_a_head_of_its_own():
 # -- shards
 
 
+def sharded(world, wiring, mode, nodes):
+    """The policy with a sharding mode; its shard has these nodes of the cluster."""
+    status = {"status": {"nodesInUse": nodes}}
+    world.inventory.others["NodeShard"] = {wiring.scheduler.shard: status}
+    settings = wiring.scheduler.model_copy(update={"sharding_mode": mode})
+    return replace(wiring, scheduler=settings)
+
+
 @pytest.mark.parametrize(
     "mode, nodes, expected",
     [
@@ -852,8 +862,7 @@ def test_one_error_for_all_nodes_and_a_head_of_its_own():
 )
 def test_shards(mode, nodes, expected):
     world = World().node("a").node("b").node("full", cpu=0).job("j")
-    world.inventory.extra.update({"sharding_mode": mode, "nodes_in_shard": nodes})
-    decisions = world.run(policy([Favourite], actions=[Allocate]))
+    decisions = world.run(sharded(world, policy([Favourite], actions=[Allocate]), mode, nodes))
     assert bound(decisions).get("j-t-0") == expected
     if expected is None:
         assert "2 node isn't in scheduler node shard" in reasons(decisions)["j"]
@@ -862,8 +871,8 @@ def test_shards(mode, nodes, expected):
 def test_idle_room_outside_a_soft_shard_goes_before_promised_room_inside():
     world = World().node("a", cpu=1).node("b", cpu=1).job("j")
     world.job("leaves", on=["a"], pod={"deleted": 1.0})
-    world.inventory.extra.update({"sharding_mode": "soft", "nodes_in_shard": ["a"]})
-    assert bound(world.run(policy([Predicates], actions=[Allocate]))) == {"j-t-0": "b"}
+    wiring = sharded(world, policy([Predicates], actions=[Allocate]), "soft", ["a"])
+    assert bound(world.run(wiring)) == {"j-t-0": "b"}
 
 
 def test_disabling_a_question_disables_its_vector_form():

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from pumice._nearest import did_you_mean
-from pumice.config.duration import seconds
+from pumice.config.duration import parse_duration
 from pumice.config.importers._notes import Note
 from pumice.config.lines import KeyPath
 from pumice.config.options import names
@@ -25,7 +25,7 @@ _WANTED = {
     float: "a number, without quotes",
     bool: "true or false",
     str: "a text, in quotes",
-    seconds: "a duration like '1m30s'",
+    parse_duration: "a duration like '1m30s'",
 }
 
 
@@ -73,9 +73,9 @@ def _checked(value: Any, annotation: Any, field: FieldInfo) -> Any:
     kind = _kind(annotation, field.metadata)
     if kind is bool and isinstance(value, str) and value in _TRUE + _FALSE:
         return value in _TRUE
-    if kind is seconds:
+    if kind is parse_duration:
         try:
-            fits = isinstance(value, str) and seconds(value) is not None
+            fits = isinstance(value, str) and parse_duration(value) is not None
         except ValueError:
             fits = False
     elif kind is float:
@@ -90,9 +90,9 @@ def _checked(value: Any, annotation: Any, field: FieldInfo) -> Any:
 
 
 def _kind(annotation: Any, metadata: list[Any]) -> Any:
-    """One of the types whose rules are known, ``seconds`` for a duration, or None: any."""
-    if any(isinstance(m, BeforeValidator) and m.func is seconds for m in metadata):
-        return seconds
+    """One of the types whose rules are known, ``parse_duration`` for a duration, or None: any."""
+    if any(isinstance(m, BeforeValidator) and m.func is parse_duration for m in metadata):
+        return parse_duration
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kind(args[0], list(args[1:]))

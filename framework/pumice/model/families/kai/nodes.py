@@ -1,35 +1,42 @@
-"""What the KAI family reads of nodes beside their quantities: GPUs to claim, makers of GPUs."""
+"""GPUs of nodes as KAI counts them: those of any vendor, and those behind resource claims."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pumice.model.facts import Inventory
+from pumice.model.facts import Inventory, PodGroup, Queue
 from pumice.model.gpu.request import AMD_GPU, GPU
 from pumice.model.nodes import NodeTable
-from pumice.model.quantity import PODS
 
 
-def is_kai(inventory: Inventory) -> bool:
-    """Whether the cluster is described in the words of the KAI family."""
-    tables = (inventory.queues, inventory.groups)
-    return any(fact.family == "kai" for table in tables for fact in table.values())
+def has_kai_jobs(inventory: Inventory) -> bool:
+    """Whether there are jobs of KAI or in its queues: only then are GPUs counted as it does."""
+    queues = inventory.queues
+    return any(is_kai_job(group, queues) for group in inventory.groups.values())
 
 
-def describe_kai_nodes(nodes: NodeTable, inventory: Inventory) -> None:
-    """Count GPUs of any maker together, with those that resource claims can have."""
+def is_kai_job(group: PodGroup, queues: Mapping[str, Queue]) -> bool:
+    """Whether a pod group or its queue is one of KAI."""
+    if group.family == "kai":
+        return True
+    queue = queues.get(group.queue)
+    return queue is not None and queue.family == "kai"
+
+
+def count_kai_gpus(nodes: NodeTable, inventory: Inventory) -> None:
+    """Count GPUs of any vendor as one resource, with those behind resource claims."""
     for name, devices in _claimable(inventory).items():
         row = nodes.row_of.get(name)
         if row is not None:
             nodes.claimable[row] = devices
-    describe_kai_rows(nodes, range(len(nodes)))
+    count_kai_gpus_of(nodes, range(len(nodes)))
 
 
-def describe_kai_rows(nodes: NodeTable, rows: Sequence[int]) -> None:
-    """The same for some nodes, for which it is known what claims can have."""
+def count_kai_gpus_of(nodes: NodeTable, rows: Sequence[int]) -> None:
+    """The same for some nodes whose claimable GPUs are known."""
     where = slice(None) if len(rows) == len(nodes) else np.array(rows, np.intp)
     position = nodes.dimensions.position
     gpu, amd = position[GPU], position.get(AMD_GPU)
@@ -37,19 +44,15 @@ def describe_kai_rows(nodes: NodeTable, rows: Sequence[int]) -> None:
         nodes.allocatable[where, gpu] += nodes.allocatable[where, amd]
         nodes.allocatable[where, amd] = 0
     nodes.allocatable[where, gpu] += nodes.claimable[where] * 1000
-    for row in rows:
-        most = nodes.facts[row].extra.get("max_task_num")
-        if most is not None:
-            nodes.allocatable[row, position[PODS]] = nodes.max_pods[row] = int(most)
     for column in (nodes.idle, nodes.future_idle):
         column[where] = nodes.allocatable[where]
 
 
 def _claimable(inventory: Inventory) -> Counter[str]:
     """Node → GPUs in its resource slices."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for raw in inventory.others.get("ResourceSlice", {}).values():
         spec = raw.get("spec") or {}
         if "gpu" in str(spec.get("driver") or "").lower():
-            found[str(spec.get("nodeName") or "")] += len(spec.get("devices") or ())
-    return found
+            counts[str(spec.get("nodeName") or "")] += len(spec.get("devices") or ())
+    return counts

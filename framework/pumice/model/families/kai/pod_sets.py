@@ -9,6 +9,7 @@ from pumice.model.facts import Pod, PodGroup, Raw
 from pumice.model.job import Job, SubJob
 
 DEFAULT = "default"
+SUB_GROUP_LABEL = "kai.scheduler/subgroup-name"
 _NON_PREEMPTIBLE_PRIORITY = 100
 
 
@@ -17,10 +18,15 @@ class SubGroupSet:
     """An inner node of the tree; the root has the empty name."""
 
     name: str = ""
+    """The sub-group's name."""
     topology_constraint: Raw | None = None
+    """Its topology constraint, as read."""
     parent: SubGroupSet | None = field(default=None, repr=False)
+    """The set above it."""
     sets: list[SubGroupSet] = field(default_factory=list)
+    """The sets below it."""
     pod_sets: list[SubJob] = field(default_factory=list)
+    """The pod sets below it."""
 
     def leaves(self) -> Iterator[SubJob]:
         """All pod sets at and below this node."""
@@ -29,44 +35,20 @@ class SubGroupSet:
         yield from self.pod_sets
 
 
-def describe_kai_job(job: Job, now: float) -> str:
-    """Give a job its pod sets and what else its group says; answers a problem, if any."""
+def read_kai_job(job: Job) -> str:
+    """Set a job's pod sets, priority and preemptibility; returns a problem, if any."""
     group = job.group
-    told = group.extra.get("priority")
-    if told is not None:
-        job.priority = int(told)
-    preemptibility = group.extra.get("preemptibility") or group.preemptibility
-    if preemptibility:
-        job.preemptible = preemptibility.lower() == "preemptible"
+    if group.priority is not None:
+        job.priority = group.priority
+    if group.preemptibility:
+        job.preemptible = group.preemptibility.lower() == "preemptible"
     else:
         job.preemptible = job.priority < _NON_PREEMPTIBLE_PRIORITY
-    order = group.extra.get("creation_order")
-    if order is not None:
-        job.created = float(order)
-    tell_times(job, now)
     problem = _grow_tree(job, group)
-    for name, minimum in (group.extra.get("min_available") or {}).items():
-        if name in job.sub_jobs:
-            job.sub_jobs[name].min_available = int(minimum)
     job.min_available = sum(pod_set.min_available for pod_set in job.sub_jobs.values())
     if len(job.sub_jobs) > 1:
         job.min_sub_jobs = {job.uid: len(job.sub_jobs)}
     return problem
-
-
-def tell_times(job: Job, now: float) -> None:
-    """Set since when the job runs and is stale; a scenario may tell it from the cycle's time."""
-    group = job.group
-    seconds = group.extra.get("last_start_seconds_ago")
-    job.last_start = now - seconds if seconds is not None else group.last_start
-    stale = group.extra.get("stale_seconds")
-    job.stale_since = now - stale if stale is not None else group.stale_since
-
-
-def depends_on_time(group: PodGroup) -> bool:
-    """Whether what a job is told of the past moves on with the time of the cycle."""
-    told = group.extra
-    return bool(told) and ("last_start_seconds_ago" in told or "stale_seconds" in told)
 
 
 def _grow_tree(job: Job, group: PodGroup) -> str:
@@ -124,5 +106,4 @@ def _add_pod_set(
 
 def pod_set_of(job: Job, pod: Pod) -> SubJob | None:
     """The pod set that a pod belongs to; None: the job ignores the pod."""
-    told = pod.extra.get("subgroup")
-    return job.sub_jobs.get(told or pod.labels.get("kai.scheduler/subgroup-name") or DEFAULT)
+    return job.sub_jobs.get(pod.labels.get(SUB_GROUP_LABEL) or DEFAULT)

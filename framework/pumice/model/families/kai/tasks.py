@@ -1,4 +1,4 @@
-"""What the KAI family reads of a pod: shares of GPUs, claims, and the groups it is in."""
+"""What KAI reads of a pod: shares of GPUs, resource claims, GPU groups, bind requests."""
 
 from __future__ import annotations
 
@@ -9,68 +9,49 @@ import numpy as np
 
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod, Raw
-from pumice.model.gpu.request import AMD_GPU, GPU, NO_GPU, GpuRequest, read_gpu_request
+from pumice.model.gpu.request import AMD_GPU, GPU, read_gpu_request
 from pumice.model.task import CPU_AND_MEMORY, Task, TaskStatus
 
 _GROUP_LABEL = "runai-gpu-group"
 _RESERVATION_APP = "kai-resource-reservation"
 
 
-def describe_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) -> None:
-    """Set the task's GPU request, its place and its groups, and its rank by creation."""
+def read_kai_task(task: Task, dimensions: Dimensions, inventory: Inventory) -> None:
+    """Set the task's GPU request, its node and its GPU groups."""
     pod = task.pod
     task.gpu = read_gpu_request(pod, claimed=claimed_gpus(pod, inventory))
-    task.vector = _counted(task, dimensions)
+    task.vector = _counted_request(task, dimensions)
     if task.gpu.shared:
         task.gpu_groups = _groups(pod)
     task.best_effort = is_tiny(task)
     if not task.gpu.shared:
-        # A node that owes GPUs takes nobody, not even one who needs none.
+        # A node with over-committed GPUs takes no task, not even one that asks for no GPU.
         task.compared = (*CPU_AND_MEMORY, dimensions.position[GPU])
-    task.node = pod.extra.get("node") or task.node
     if task.status is TaskStatus.PENDING:
         task.node, task.gpu_groups = "", ()
-        _take_up_bind(task, inventory.others.get("BindRequest", {}).get(pod.key) or {})
-    task.gated = task.gated or pod.extra.get("state") == "Gated"
-    index = pod.extra.get("index")
-    if index is not None:
-        task.created = float(index)
+        _read_bind_request(task, inventory.others.get("BindRequest", {}).get(pod.key) or {})
 
 
-def describe_whole_gpus(task: Task, dimensions: Dimensions) -> None:
-    """Count the GPUs of a pod of another family, which takes whole ones, in the same way."""
+def _counted_request(task: Task, dimensions: Dimensions) -> np.ndarray:
+    """The task's request as its node counts it."""
     gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
-    request = read_gpu_request(task.pod)
-    if request.shared:
-        whole = int(task.vector[gpu] + (0 if amd is None else task.vector[amd])) // 1000
-        request = GpuRequest("regular", whole, 1.0) if whole else NO_GPU
-    task.gpu = request
-    if amd is not None and task.vector[amd]:
-        task.vector = task.vector.copy()
-        task.vector[gpu] += task.vector[amd]
-        task.vector[amd] = 0
-
-
-def _counted(task: Task, dimensions: Dimensions) -> np.ndarray:
-    """What the task takes of its node's quantities."""
-    gpu, amd = dimensions.position[GPU], dimensions.position.get(AMD_GPU)
-    other_maker = amd is not None and task.vector[amd] > 0
+    amd_gpus = amd is not None and task.vector[amd] > 0
     reserving = task.labels.get("app") == _RESERVATION_APP
-    if not (task.gpu.shared or task.gpu.claimed or other_maker or reserving):
+    if not (task.gpu.shared or task.gpu.claimed or amd_gpus or reserving):
         return task.vector
     vector = task.vector.copy()
     if amd is not None:
         vector[gpu] += vector[amd]
         vector[amd] = 0
-    # A share of a GPU is counted on its device, and so is the pod that keeps the device.
+    # A share of a GPU is counted on its device, and so is the pod that reserves the device.
     if task.gpu.shared or reserving:
         vector[gpu] = 0
     vector[gpu] += task.gpu.claimed * 1000
     return vector
 
 
-def _take_up_bind(task: Task, request: Raw) -> None:
-    """A bind that is under way, or may be tried again, is as good as done."""
+def _read_bind_request(task: Task, request: Raw) -> None:
+    """Count a bind request that is under way, or may be tried again, as done."""
     spec, status = request.get("spec") or {}, request.get("status") or {}
     node = spec.get("selectedNode")
     if not node:
@@ -96,9 +77,8 @@ def is_tiny(task: Task) -> bool:
 
 
 def _groups(pod: Pod) -> tuple[str, ...]:
-    told = pod.extra.get("gpu_groups")
-    if told:
-        return tuple(told)
+    if pod.gpu_groups:
+        return pod.gpu_groups
     first = pod.labels.get(_GROUP_LABEL)
     if not first:
         return ()

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pumice.kube.labels import matches_selector
 from pumice.model.facts import NetworkTopology, Pod
-from pumice.model.families.kai.pod_sets import pod_set_of
 from pumice.model.job import Job, SubJob
 from pumice.model.task import ALLOCATED_STATUSES
 from pumice.model.topology import ROOT, HyperNodeTree
@@ -32,10 +31,8 @@ def default_sub_job(job: Job) -> SubJob:
     return sub_job
 
 
-def sub_job_of(job: Job, pod: Pod) -> SubJob | None:
+def sub_job_of(job: Job, pod: Pod) -> SubJob:
     """The sub-job that the first matching policy puts the pod into."""
-    if job.family == "kai":
-        return pod_set_of(job, pod)
     for policy in job.group.sub_group_policies:
         selector = policy.label_selector
         if selector is not None and not matches_selector(selector, pod.labels):

@@ -1,20 +1,26 @@
-"""Everything that was renamed: an old name works, with a warning, for one more minor version."""
+"""Old names: each works, with a DeprecationWarning, for one more minor version.
+
+Here are the extension points and their arguments. Modules, names and attributes are in
+:mod:`pumice.deprecated.moves`, and :mod:`pumice.deprecated.finder` makes them importable.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from pumice.hookspecs import PROJECT
+from typing import Any, NamedTuple, TypeVar
 
 _T = TypeVar("_T", bound=type)
-_IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
+_IMPL_MARK = "pumice_impl"  # set by pluggy's marker; ``import pumice`` must not import pluggy
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
+def next_minor(version: str) -> str:
+    """The minor version after this one: the first without what this one renamed."""
+    major, minor = version.split(".")[:2]
+    return f"{major}.{int(minor) + 1}"
+
+
+class Renamed(NamedTuple):
     """An extension point, or an argument of one, that has another name now."""
 
     old: str
@@ -27,8 +33,7 @@ class Renamed:
     @property
     def gone_in(self) -> str:
         """The first version that does not know the old name any more."""
-        major, minor = self.since.split(".")[:2]
-        return f"{major}.{int(minor) + 1}"
+        return next_minor(self.since)
 
     def __str__(self) -> str:
         what = f"argument {self.old!r} of {self.point!r}" if self.point else f"hook {self.old!r}"
@@ -56,15 +61,15 @@ def current(name: str) -> str:
 
 
 def warn(renamed: Renamed, stack_level: int = 2) -> None:
-    """Tell the caller of the caller that it uses an old name."""
+    """Warn at the line of the caller's caller, which uses the old name."""
     warnings.warn(str(renamed), DeprecationWarning, stacklevel=stack_level + 1)
 
 
 def modernise(cls: _T) -> tuple[_T, tuple[str, ...]]:
     """A plugin class under today's names, and what is old about it; mostly the class itself.
 
-    A class that implements a point under both names is meant to work with two versions: its new
-    method is used and nothing is said.
+    A class that implements a point under both names is meant for two versions: its new method is
+    used, without a warning.
     """
     methods: dict[str, Callable[..., Any]] = {}
     notes: list[str] = []
@@ -80,7 +85,7 @@ def modernise(cls: _T) -> tuple[_T, tuple[str, ...]]:
             continue
         else:
             methods[target] = _with_argument(method, renamed)
-        notes.append(f"{renamed} ({_tell(renamed, method)})")
+        notes.append(f"{renamed} ({_warn_at_definition(renamed, method)})")
     if not methods:
         return cls, ()
     names = {key: getattr(cls, key) for key in ("__module__", "__qualname__", "__doc__")}
@@ -108,7 +113,7 @@ def _with_argument(method: Callable[..., Any], renamed: Renamed) -> Callable[...
     return adapted
 
 
-def _tell(renamed: Renamed, method: Callable[..., Any]) -> str:
+def _warn_at_definition(renamed: Renamed, method: Callable[..., Any]) -> str:
     """Warn at the place where the method is defined, and give the place."""
     file, line = method.__code__.co_filename, method.__code__.co_firstlineno
     warnings.warn_explicit(str(renamed), DeprecationWarning, file, line)

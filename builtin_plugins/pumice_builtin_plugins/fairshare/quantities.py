@@ -1,0 +1,190 @@
+"""Resource quantities as KAI counts them: CPU, memory and GPUs as three integers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pumice import ALLOCATED_STATUSES, Job, Resource, Session, Task, TaskStatus
+from pumice.gpu import AMD_GPU, GPU, mig_gpus
+from pumice_builtin_plugins.gpu.nodes import is_healthy
+
+Quantities = tuple[int, int, int]
+"""CPU (milli), memory (bytes), GPUs (milli)."""
+Bounds = tuple[float, float, float]
+"""As :data:`Quantities`; ``math.inf`` is unlimited."""
+
+NAMES = ("cpu", "memory", GPU)
+NOTHING: Quantities = (0, 0, 0)
+UNITS = (1, 1, 1000)
+"""The smallest amount of each resource that is handed out beyond a quota."""
+
+_MIN_GPU_MEMORY = 100
+_OWN_SCHEDULERS = frozenset({"", "kai-scheduler", "pumice", "volcano"})
+_UTILITY_APPS = frozenset({"kai-resource-reservation", "scaling-pod"})
+_GPU_WORKER = "node-role.kubernetes.io/gpu-worker"
+_USED_STATUSES = ALLOCATED_STATUSES | {TaskStatus.PIPELINED, TaskStatus.RELEASING}
+
+
+class TaskQuantities:
+    """The quantities of tasks, by what they are counted for."""
+
+    def __init__(self, session: Session) -> None:
+        self._nodes = session.nodes
+        self._gpu_weights = [
+            (position, 1 if name in (GPU, AMD_GPU) else mig_gpus(name))
+            for name, position in session.nodes.dimensions.position.items()
+            if name in (GPU, AMD_GPU) or mig_gpus(name)
+        ]
+        smallest = session.cluster.inventory.min_node_gpu_memory
+        self._min_gpu_memory = _MIN_GPU_MEMORY if smallest is None else smallest
+        self._quotas: dict[str | int, Quantities] = {}
+
+    def quota(self, task: Task) -> Quantities:
+        """What a task counts against limits and quotas; KAI counts GPU memory as no GPU here."""
+        # Equal requests share their vector, but a shared GPU is known to the task alone.
+        key = task.uid if task.gpu.shared or task.gpu.claimed else id(task.vector)
+        quota = self._quotas.get(key)
+        if quota is None:
+            quota = self._quotas[key] = self._quota(task)
+        return quota
+
+    def _quota(self, task: Task) -> Quantities:
+        vector = task.vector.tolist()
+        gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
+        return vector[0], vector[1], gpus
+
+    def _gpus(self, vector: list[int]) -> int:
+        return sum(vector[position] * weight for position, weight in self._gpu_weights)
+
+    def request(self, task: Task) -> Quantities:
+        """What a pending task requests; GPU memory counts by the cluster's smallest GPU."""
+        quota = self.quota(task)
+        if task.gpu.kind != "memory" or self._min_gpu_memory <= 0:
+            return quota
+        memory = task.gpu.devices * task.gpu.memory
+        return quota[0], quota[1], quota[2] + round(memory * 1000 / self._min_gpu_memory)
+
+    def accepted(self, task: Task) -> Quantities:
+        """What a task holds on its node; GPU memory counts by the GPUs of that node."""
+        quota = self.quota(task)
+        if task.gpu.kind != "memory":
+            return quota
+        row = self._nodes.row_of.get(task.node)
+        if row is None:
+            return quota
+        memory = self._nodes.shares(row).memory_per_gpu
+        return quota[0], quota[1], task.gpu.accepted_milli(memory)
+
+    def on_node(self, task: Task, row: int) -> Quantities:
+        """What a task would count on a node.
+
+        KAI counts one device here, however many the task requests; the whole request is checked
+        per job (:meth:`total_quota`).
+        """
+        cpu, memory, gpus = self.quota(task)
+        gpu = task.gpu
+        if gpu.kind == "mig":
+            return cpu, memory, gpus
+        if gpu.shared:
+            whole = self._nodes.shares(row).memory_per_gpu
+            return cpu, memory, -(-100 * gpu.device_memory(whole) // whole) * 10
+        if gpu.kind == "regular":
+            return cpu, memory, 1000
+        return cpu, memory, 0 if gpu.any else gpus
+
+    def total_request(self, tasks: Iterable[Task]) -> Quantities:
+        return add_up(self.request(task) for task in tasks)
+
+    def total_quota(self, tasks: Iterable[Task]) -> Quantities:
+        return add_up(self.quota(task) for task in tasks)
+
+    def cluster_total(self, session: Session) -> Quantities:
+        """Allocatable of the healthy nodes, less what pods of other schedulers use there."""
+        params = session.cluster.inventory.scheduler_params
+        own = own_schedulers(params, session.policy.scheduler.scheduler_names)
+        workers_only = bool(params.get("restrictSchedulingNodes"))
+        per_node = session.cluster.snapshot_cache.of_nodes(
+            ("fairshare", own, workers_only),
+            lambda row: self._node_total(row, own, workers_only),
+            width=len(NAMES),
+        )
+        cpu, memory, gpus = per_node.sum(axis=0).tolist()
+        return cpu, memory, gpus
+
+    def _node_total(self, row: int, own: frozenset[str], workers_only: bool) -> Quantities:
+        """What one node adds to the cluster total."""
+        node = self._nodes.facts[row]
+        if not is_healthy(node):
+            return NOTHING
+        cpu, memory, *_ = vector = self._nodes.allocatable[row].tolist()
+        gpus = 0 if workers_only and _GPU_WORKER not in node.labels else self._gpus(vector)
+        for entry in self._nodes.held[row].values():
+            if entry.status in _USED_STATUSES and _is_foreign(entry.task, own):
+                used = self.quota(entry.task)
+                cpu, memory, gpus = cpu - used[0], memory - used[1], gpus - used[2]
+        return cpu, memory, gpus
+
+    def allocated(self, job: Job) -> Quantities:
+        """What the job's allocated tasks hold on their nodes."""
+        return add_up(
+            self.accepted(task)
+            for status in ALLOCATED_STATUSES
+            for task in job.by_status[status].values()
+        )
+
+    def allocated_and_pending(self, session: Session) -> np.ndarray:
+        """One row per job of a session that was just opened: allocated, then pending requests."""
+        name = ("fairshare", self._min_gpu_memory)
+        return session.cluster.snapshot_cache.of_jobs(name, self._job_row, width=2 * len(NAMES))
+
+    def _job_row(self, job: Job) -> tuple[int, ...]:
+        pending = job.by_status[TaskStatus.PENDING].values()
+        return *self.allocated(job), *self.total_request(t for t in pending if not t.gated)
+
+
+def own_schedulers(params: Mapping[str, Any], names: Collection[str]) -> frozenset[str]:
+    """The scheduler names of pods that are this scheduler's own."""
+    given = params.get("schedulerName")
+    if given:
+        return frozenset({"", given})
+    return frozenset({"", *names}) if names else _OWN_SCHEDULERS
+
+
+def _is_foreign(task: Task, own: frozenset[str]) -> bool:
+    if task.pod.scheduler_name in own or task.labels.get("app") in _UTILITY_APPS:
+        return False
+    # A pod of a Volcano job is its scheduler's own by its pod group, whatever name it has.
+    return task.job is None or task.job.family == "kai"
+
+
+def add_up(quantities: Iterable[Quantities]) -> Quantities:
+    cpu = memory = gpus = 0
+    for each in quantities:
+        cpu += each[0]
+        memory += each[1]
+        gpus += each[2]
+    return cpu, memory, gpus
+
+
+def plus(left: Quantities | list[int], right: Quantities) -> Quantities:
+    return left[0] + right[0], left[1] + right[1], left[2] + right[2]
+
+
+def minus(left: Quantities, right: Quantities) -> Quantities:
+    return left[0] - right[0], left[1] - right[1], left[2] - right[2]
+
+
+def within(quantities: Quantities | list[int] | Bounds, bounds: Bounds | list[int]) -> bool:
+    """Whether every resource is at most the bound."""
+    return quantities[0] <= bounds[0] and quantities[1] <= bounds[1] and quantities[2] <= bounds[2]
+
+
+def as_resource(quantities: Bounds | list[int]) -> Resource:
+    return Resource(quantities[0], quantities[1], {GPU: quantities[2]})
+
+
+def by_name(quantities: Bounds | list[int]) -> dict[str, float]:
+    return dict(zip(NAMES, quantities, strict=True))

@@ -1,0 +1,152 @@
+"""Modules, names and attributes that moved, by the version that moved them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Moves(NamedTuple):
+    """What one minor version moved; the next one drops the old names."""
+
+    since: str
+    """The version that moved them, as in ``0.2``."""
+    modules: dict[str, str]
+    """Old module → new module. Its names have the same names there unless ``names`` says other."""
+    names: dict[tuple[str, str], tuple[str, str]]
+    """(old module, name) → (new module, name)."""
+    attributes: dict[tuple[str, str, str], str]
+    """(module, class, old attribute) → new attribute; module and class as they are called now."""
+    keywords: dict[tuple[str, str, str], str]
+    """(module, class, old keyword of its constructor) → new keyword."""
+
+
+_V0_2 = Moves(
+    since="0.2",
+    modules={
+        "pumice.config.advice": "pumice.config.lint",
+        "pumice.config.holder": "pumice.config.reload",
+        "pumice.config.shape": "pumice.config.sections",
+        "pumice.fit": "pumice.fit_errors",
+        "pumice.invariants": "pumice.model.invariants",
+        "pumice.labels": "pumice.kube.labels",
+        "pumice.likeness": "pumice.model.incremental.compare",
+        "pumice.manifests.podwire": "pumice.manifests.pod_wire",
+        "pumice.model.as_found": "pumice.model.incremental.restore",
+        "pumice.model.describe": "pumice.model.build",
+        "pumice.model.difference": "pumice.model.incremental.diff",
+        "pumice.model.findings": "pumice.model.incremental.snapshot_cache",
+        "pumice.model.gpu_request": "pumice.model.gpu.request",
+        "pumice.model.gpus": "pumice.model.gpu.shares",
+        "pumice.model.kai_nodes": "pumice.model.families.kai.nodes",
+        "pumice.model.kai_task": "pumice.model.families.kai.tasks",
+        "pumice.model.kept": "pumice.model.incremental.column_cache",
+        "pumice.model.node_upkeep": "pumice.model.incremental.initial_nodes",
+        "pumice.model.pod_sets": "pumice.model.families.kai.pod_sets",
+        "pumice.model.renewal": "pumice.model.incremental.refresh",
+        "pumice.model.sub_jobs": "pumice.model.families.volcano.sub_jobs",
+        "pumice.model.upkeep": "pumice.model.incremental.keeper",
+        "pumice.nodeaffinity": "pumice.kube.node_affinity",
+        "pumice.session.answers": "pumice.session.nodes.class_cache",
+        "pumice.session.chunks": "pumice.solver.task_batches",
+        "pumice.session.classes": "pumice.session.nodes.classes",
+        "pumice.session.hyper_sets": "pumice.solver.hypernodes",
+        "pumice.session.questions": "pumice.session.nodes.queries",
+        "pumice.session.queue_tree": "pumice.solver.queue_tree",
+        "pumice.session.ranked": "pumice.solver.ranked_jobs",
+        "pumice.session.room": "pumice.session.nodes.gpu_room",
+        "pumice.session.voices": "pumice.session.nodes.voters",
+        "pumice.session.whole_jobs": "pumice.solver.gang_placement",
+        "pumice.solver.failed": "pumice.solver.failed_jobs",
+        "pumice.solver.filters": "pumice.solver.plan_filters",
+        "pumice.solver.room": "pumice.solver.gpu_counts",
+        "pumice.solver.scenario": "pumice.solver.plan",
+        "pumice.solver.slots": "pumice.solver.capacity_bound",
+        "pumice.solver.walk": "pumice.solver.victim_sequence",
+        "pumice.testing.draw": "pumice.testing.random_clusters",
+        "pumice.testing.examine": "pumice.testing.contract_checks",
+        "pumice.testing.photo": "pumice.testing.session_state",
+    },
+    names={
+        ("pumice.config.duration", "seconds"): ("pumice.config.duration", "parse_duration"),
+        ("pumice.config.importers.kai", "KNOWN_PLUGINS"): (
+            "pumice.config.importers.kai.policy",
+            "KNOWN_PLUGINS",
+        ),
+        ("pumice.config.importers.volcano", "ACTIONS"): (
+            "pumice.config.importers.volcano.policy",
+            "ACTIONS",
+        ),
+        ("pumice.config.importers.volcano", "PLUGINS"): (
+            "pumice.config.importers.volcano.policy",
+            "PLUGINS",
+        ),
+        ("pumice.config.shape", "Seat"): ("pumice.config.sections", "Reference"),
+        ("pumice.model.describe", "Describer"): ("pumice.model.build", "ModelBuilder"),
+        ("pumice.model.findings", "Findings"): (
+            "pumice.model.incremental.snapshot_cache",
+            "SnapshotCache",
+        ),
+        ("pumice.model.kept", "KeptColumns"): (
+            "pumice.model.incremental.column_cache",
+            "ColumnCache",
+        ),
+        ("pumice.model.node_upkeep", "FoundNodes"): (
+            "pumice.model.incremental.initial_nodes",
+            "InitialNodes",
+        ),
+        ("pumice.model.renewal", "KeptCluster"): (
+            "pumice.model.incremental.refresh",
+            "CachedCluster",
+        ),
+        ("pumice.model.resources", "MIN"): ("pumice.model.resources", "MIN_RESOURCE"),
+        ("pumice.session.answers", "ClassAnswers"): (
+            "pumice.session.nodes.class_cache",
+            "ClassCache",
+        ),
+        ("pumice.session.chunks", "Chunks"): ("pumice.solver.task_batches", "TaskBatches"),
+        ("pumice.session.chunks", "job_active_count"): (
+            "pumice.solver.task_batches",
+            "active_count",
+        ),
+        ("pumice.session.dispatch", "Seated"): ("pumice.session.dispatch", "BoundPlugin"),
+        ("pumice.session.questions", "NodeQuestions"): (
+            "pumice.session.nodes.queries",
+            "NodeQueries",
+        ),
+        ("pumice.session.shard", "OUTSIDE"): ("pumice.session.shard", "NOT_IN_SHARD"),
+        ("pumice.session.voices", "Filter"): ("pumice.session.nodes.voters", "FilterVoter"),
+        ("pumice.session.voices", "Scorer"): ("pumice.session.nodes.voters", "ScoreVoter"),
+        ("pumice.session.voices", "gather_filters"): (
+            "pumice.session.nodes.voters",
+            "filter_voters",
+        ),
+        ("pumice.session.voices", "gather_scorers"): (
+            "pumice.session.nodes.voters",
+            "score_voters",
+        ),
+        ("pumice.session.whole_jobs", "WholeJobs"): ("pumice.solver.gang_placement", "GangPlacer"),
+        ("pumice.solver", "Scenario"): ("pumice.solver.plan", "Plan"),
+        ("pumice.solver.filters", "Filters"): ("pumice.solver.plan_filters", "PlanFilters"),
+        ("pumice.solver.filters", "ScenarioFilter"): ("pumice.solver.plan_filters", "PlanFilter"),
+        ("pumice.solver.scenario", "Scenario"): ("pumice.solver.plan", "Plan"),
+        ("pumice.solver.slots", "Slots"): ("pumice.solver.capacity_bound", "CapacityBound"),
+        ("pumice.solver.walk", "VictimWalk"): ("pumice.solver.victim_sequence", "VictimSequence"),
+    },
+    attributes={
+        ("pumice.model.cluster", "Cluster", "found"): "snapshot_cache",
+        ("pumice.model.job", "Job", "found"): "initial",
+        ("pumice.model.job", "SubJob", "found"): "initial",
+        ("pumice.model.task", "Task", "found"): "initial",
+        ("pumice.session.dispatch", "Dispatch", "seat"): "position",
+        ("pumice.session.session", "Session", "questions"): "queries",
+        ("pumice.solver.gang_placement", "GangPlacer", "chunks"): "batches",
+        ("pumice.solver.search", "Solver", "chunk"): "batch",
+        ("pumice.solver.search", "Solver", "leaves_ghosts"): "leaves_stale_releases",
+    },
+    keywords={
+        ("pumice.solver.search", "Solver", "ghosts"): "stale_releases",
+    },
+)
+
+MOVES: tuple[Moves, ...] = (_V0_2,)
+"""In the order of the versions. One whose next minor version is out must be removed."""
