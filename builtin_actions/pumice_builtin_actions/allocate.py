@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from pumice import ROOT, Action, Job, JobHeap, Session
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, remember_decision
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingWork, make_worksheet
 from pumice_builtin_actions.greedy.placement import Placement
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
@@ -18,12 +17,8 @@ class Allocate(Action):
     rest of the cycle without being bound. A job that cannot reach its minimum leaves no trace.
     """
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="A node that failed for one task is not asked again for its role.",
-        )
+    class Options(ErrorCacheOptions):
+        """See :class:`ErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
         placing = Placement(session, error_cache=self.options.predicate_error_cache)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from pumice import Action, FitErrors, Job, JobHeap, Session, Task, TaskStatus
+from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
 
 class Backfill(Action):
@@ -14,12 +14,8 @@ class Backfill(Action):
     A task is bound as soon as its job is ready.
     """
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="Accepted for compatibility: each task is asked about all nodes.",
-        )
+    class Options(IgnoredErrorCacheOptions):
+        """See :class:`IgnoredErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
         for job, tasks in _best_effort(session):

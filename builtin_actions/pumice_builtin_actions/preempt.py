@@ -7,23 +7,34 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from pumice import PREEMPTABLE_STATUSES, Action, Job, JobHeap, Queue, Session, Statement, Task
+from pumice import (
+    PREEMPTABLE_STATUSES,
+    Action,
+    Job,
+    JobHeap,
+    Queue,
+    RequestFit,
+    Session,
+    Statement,
+    Task,
+)
 from pumice_builtin_actions.greedy.dry_run import Limits, best_candidate
 from pumice_builtin_actions.greedy.eviction import (
     CurableNodes,
-    best_first,
+    best_rows_first,
     evict_until,
+    fits_without,
     may_claim,
     pending_tasks,
 )
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import (
     Accepts,
     Evictable,
     EvictableByQueue,
-    Needed,
     of_other_jobs,
     of_same_job,
 )
@@ -43,12 +54,7 @@ class Preempt(Action):
     evicts = True
     needs = ("job_starving", "preemptable")
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="A node that failed for one task is not asked again for its role.",
-        )
+    class Options(ErrorCacheOptions):
         topology_aware: bool = Field(
             False,
             alias="enableTopologyAwarePreemption",
@@ -184,7 +190,7 @@ class _Preemption:
         chosen = promising[rows]
         fits_anyway: np.ndarray | None = None
         queue_full: bool | None = None
-        for row in best_first(rows[chosen], scores[chosen]):
+        for row in best_rows_first(rows[chosen], scores[chosen]):
             candidates = claim.candidates_on(row)
             victims = self._session.ask.preemptable(task, candidates) if candidates else []
             if not victims:
@@ -208,14 +214,14 @@ class _Preemption:
         self, statement: Statement, task: Task, row: int, queue: Queue, victims: list[Task]
     ) -> bool:
         session, nodes = self._session, self._session.nodes
-        needed = Needed(task.vector)
-        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
+        fit = RequestFit(task.vector)
+        if not fits_without(nodes, row, fit, victims):
             return False
 
         def fits() -> bool:
             return (
                 session.ask.allocatable(queue, task)
-                and needed.fits(nodes.future_idle[row])
+                and fit.fits(nodes.future_idle[row].tolist())
                 and session.queries.predicate(task, row) is None
             )
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from pumice import Action, Job, LiveHeap, Queue, Session, Statement, Task, TaskStatus
+from pumice import Action, Job, LiveHeap, Queue, RequestFit, Session, Statement, Task, TaskStatus
 from pumice_builtin_actions.greedy.eviction import (
     CurableNodes,
     evict_until,
+    fits_without,
     pending_tasks,
     starving_jobs,
 )
+from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.victims import Accepts, EvictableByQueue, Needed, of_other_queues
+from pumice_builtin_actions.greedy.victims import Accepts, EvictableByQueue, of_other_queues
 
 
 class Reclaim(Action):
@@ -26,12 +26,8 @@ class Reclaim(Action):
     evicts = True
     needs = ("job_starving", "reclaimable")
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="Accepted for compatibility: each task is asked about all nodes.",
-        )
+    class Options(IgnoredErrorCacheOptions):
+        """See :class:`IgnoredErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
         _Reclaiming(session).run()
@@ -102,8 +98,8 @@ class _Reclaiming:
     ) -> bool:
         session, nodes = self._session, self._session.nodes
         victims = session.ask.reclaimable(task, candidates)
-        needed = Needed(task.vector)
-        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
+        fit = RequestFit(task.vector)
+        if not fits_without(nodes, row, fit, victims):
             return False
         with session.statement() as trial:
             evicted = evict_until(
@@ -111,7 +107,7 @@ class _Reclaiming:
                 trial,
                 task,
                 victims,
-                lambda: needed.fits(nodes.future_idle[row]),
+                lambda: fit.fits(nodes.future_idle[row].tolist()),
                 "reclaim",
             )
             if evicted is None:

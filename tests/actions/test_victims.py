@@ -5,32 +5,17 @@ import random
 import numpy as np
 import pytest
 
+from pumice import RequestFit
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions.greedy.eviction import best_first
+from pumice_builtin_actions.greedy.eviction import best_rows_first
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.victims import EvictableByQueue, Needed, covers
+from pumice_builtin_actions.greedy.victims import EvictableByQueue
 from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world
 from tests.framework._build import World, policy
-
-
-@pytest.mark.parametrize(
-    "room, request_, fits",
-    [
-        pytest.param([4, 4, 1, 0], [4, 4, 1, 0], True, id="exactly"),
-        pytest.param([3, 4, 1, 0], [4, 4, 1, 0], False, id="short of cpu"),
-        pytest.param([4, 4, 1, 0], [1, 1, 1, 1], False, id="short of a scalar"),
-        pytest.param([4, 4, 1, -1], [1, 1, 1, 0], True, id="a scalar that is not asked for"),
-        pytest.param([-1, 4, 1, 0], [0, 0, 1, 0], False, id="cpu is always compared"),
-    ],
-)
-def test_a_request_is_covered_by_room(room, request_, fits):
-    assert bool(covers(np.array(room), np.array(request_))) is fits
-    assert covers(np.array([room, room]), np.array(request_)).tolist() == [fits, fits]
-    assert Needed(np.array(request_)).fits(np.array(room)) is fits
 
 
 def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task():
@@ -95,9 +80,9 @@ def test_promising_nodes_follow_what_happens_to_tasks(seed):
         for request in requests:
             every, spared = evictable.reclaimable(), evictable.of("a")
             room = session.nodes.future_idle + every.total
-            assert (everybody.mask(request, every) == covers(room, request)).all()
+            assert (everybody.mask(request, every) == RequestFit(request).mask(room)).all()
             left = room - spared.total
-            assert (own.mask(request, every, spared) == covers(left, request)).all()
+            assert (own.mask(request, every, spared) == RequestFit(request).mask(left)).all()
 
     running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
     with session.statement() as statement:
@@ -114,7 +99,7 @@ def test_rows_come_by_score_those_without_one_last(seed):
     count = rng.randint(0, 9)
     rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
     scores = np.array([rng.choice([0.0, 1.0, 2.0, np.nan]) for _ in rows])
-    assert list(best_first(rows, scores)) == rows[np.argsort(-scores, kind="stable")].tolist()
+    assert list(best_rows_first(rows, scores)) == rows[np.argsort(-scores, kind="stable")].tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

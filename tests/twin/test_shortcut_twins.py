@@ -163,7 +163,7 @@ def _roles_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is gone may be evicted again."""
-    monkeypatch.setattr(Evictable, "renewed", lambda self: self)
+    monkeypatch.setattr(Evictable, "refreshed", lambda self: self)
 
 
 def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from pumice import Job, Session, Task, TaskStatus
+from pumice import Job, JobCursor, Session, Task, TaskStatus
 from pumice_builtin_actions.gang.bundles import Bundle, make_bundles
 
 
@@ -16,23 +16,21 @@ class Donors:
         self._row_of = session.nodes.row_of
         self._statuses = tuple(sorted(statuses))
         self._remembers = session.uses("victims")
-        self._journal = session.cluster.job_journal
-        self._seen = len(self._journal)
-        self._known: dict[str, list[Bundle]] = {}
+        self._cursor = JobCursor(session.cluster.job_journal)
+        self._cached: dict[str, list[Bundle]] = {}
 
     def renew(self) -> None:
         """Forget what is known of jobs that something happened to."""
         if not self._remembers:
-            self._known.clear()
-        for job in self._journal[self._seen :]:
-            self._known.pop(job.uid, None)
-        self._seen = len(self._journal)
+            self._cached.clear()
+        for job in self._cursor.changed():
+            self._cached.pop(job.uid, None)
 
     def bundles(self, job: Job, inside: Collection[int] | None) -> list[Bundle]:
         """Of the tasks on these rows; None: on all nodes."""
-        found = self._known.get(job.uid)
+        found = self._cached.get(job.uid)
         if found is None:
-            found = self._known[job.uid] = _in_bundles(self._evictable(job))
+            found = self._cached[job.uid] = _in_bundles(self._evictable(job))
         if inside is None or self._within(found, inside):
             return found
         row_of = self._row_of

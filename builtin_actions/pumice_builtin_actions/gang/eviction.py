@@ -10,10 +10,10 @@ from pydantic import Field
 
 from pumice import (
     ROOT,
-    Action,
     EvictionContext,
     EvictionKind,
     Job,
+    RequestFit,
     Session,
     Statement,
     Task,
@@ -22,14 +22,14 @@ from pumice import (
 from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, select_bundles
 from pumice_builtin_actions.gang.donors import Donors
 from pumice_builtin_actions.gang.nomination import Nomination
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob, make_worksheet
-from pumice_builtin_actions.greedy.victims import covers
 
 _DEFAULT_DOMAINS = 8
 _PREEMPTABLE = "volcano.sh/preemptable"
 
 
-class GangOptions(Action.Options):
+class GangOptions(ErrorCacheOptions):
     """Options of both actions."""
 
     max_domains: int = Field(
@@ -67,7 +67,7 @@ class GangEviction:
         self._way = way
         self._allow_whole = options.allow_whole
         self._max_domains = options.max_domains if options.max_domains > 0 else _DEFAULT_DOMAINS
-        self._nomination = Nomination(session)
+        self._nomination = Nomination(session, error_cache=options.predicate_error_cache)
         self._givers = Donors(session, way.statuses)
         self._yielding = [job for job in session.jobs.values() if _gives_way(job)]
 
@@ -129,11 +129,12 @@ class GangEviction:
         mark = statement.checkpoint()
         # Room that is promised to others already is not subtracted: the placement will tell.
         free = (nodes.idle[rows] + nodes.releasing[rows]).sum(axis=0)
+        fit = RequestFit(need)
         waiting: list[Task] = []
         for bundle in self._bundles(job, need, domain, rows):
             waiting += bundle.tasks
             free = sum((task.vector for task in bundle.tasks), free)
-            if not covers(free, need):
+            if not fit.fits(free.tolist()):
                 continue
             for task in waiting:
                 statement.evict(task, self._way.reason, claimant=job)

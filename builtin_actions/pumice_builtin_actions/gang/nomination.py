@@ -14,10 +14,9 @@ from pumice_builtin_actions.greedy.pending_work import PendingSubJob
 class Nomination:
     """Places the pending tasks of a job as a gang inside one domain of nodes, or not at all."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
-        allocate = next((e for e in session.policy.actions if e.name == "allocate"), None)
-        self._error_cache = bool(getattr(allocate and allocate.options, _CACHE_OPTION, True))
+        self._error_cache = error_cache
 
     def make(
         self, statement: Statement, job: Job, works: Sequence[PendingSubJob], domain: str
@@ -84,7 +83,3 @@ class Nomination:
                 if len(fitting):
                     return queries.pick(task, fitting)
         return None
-
-
-_CACHE_OPTION = "predicate_error_cache"
-"""Allocate's option: the gang actions search nodes as it does."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pumice import Session, Task
-from pumice_builtin_actions.greedy.victims import Needed
+from pumice import RequestFit, Session, Task
+from pumice_builtin_actions.greedy.eviction import fits_without
 
 _PRIORITY_OFFSET = 1 << 31
 """Added to every priority of a sum, so that more victims never make it smaller."""
@@ -67,14 +67,13 @@ def select_victims(
     session: Session, task: Task, row: int, candidates: Sequence[Task]
 ) -> list[Task]:
     """Whom to evict from one node, the one served first at the top; empty: it cannot be done."""
-    nodes = session.nodes
     allowed = session.ask.preemptable(task, candidates) if candidates else []
-    needed = Needed(task.vector)
-    if not needed.fits(sum((victim.vector for victim in allowed), nodes.future_idle[row])):
+    fit = RequestFit(task.vector)
+    if not fits_without(session.nodes, row, fit, allowed):
         return []
     # Nothing happens to jobs in a dry run: their order stays what it is.
     in_turn = session.order.sorted_victims(allowed, task, session.queues)
-    with _DryRun(session, task, row, needed) as run:
+    with _DryRun(session, task, row, fit) as run:
         removed: list[Task] = []
         for victim in in_turn:
             removed.append(victim)
@@ -102,8 +101,8 @@ class _DryRun:
     simulation hooks, in a state of this run's own.
     """
 
-    def __init__(self, session: Session, task: Task, row: int, needed: Needed) -> None:
-        self._needed = needed
+    def __init__(self, session: Session, task: Task, row: int, fit: RequestFit) -> None:
+        self._fit = fit
         self._ask = session.ask
         self._nodes = session.nodes
         self._task = task
@@ -147,6 +146,6 @@ class _DryRun:
     def fits(self) -> bool:
         return (
             self._ask.simulate_allocatable(self._state, self._queue, self._task)
-            and self._needed.fits(self._nodes.future_idle[self._row])
+            and self._fit.fits(self._nodes.future_idle[self._row].tolist())
             and self.passes()
         )

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from pumice import Code, Job, JobHeap, Session, Statement, Task
-from pumice.session.nodes.queries import PATIENCE
+from pumice import Code, Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
+
+_FIRST_FEW = 4
+"""So many nodes are picked one by one before the rest is sorted."""
 
 
 def may_claim(session: Session, job: Job) -> bool:
@@ -75,17 +77,23 @@ class CurableNodes:
         return np.asarray(~failed[rows])
 
 
-def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
+def best_rows_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
     """Rows by falling score, in the order of the rows where it is equal; without one last.
 
     Mostly one of the first will do, so the others are put in order only when they come up.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    for _ in range(min(len(rows), PATIENCE)):
+    for _ in range(min(len(rows), _FIRST_FEW)):
         position = int(scores.argmax())
         yield int(rows[position])
         rows, scores = np.delete(rows, position), np.delete(scores, position)
     yield from rows[np.argsort(-scores, kind="stable")].tolist()
+
+
+def fits_without(nodes: NodeTable, row: int, fit: RequestFit, victims: Iterable[Task]) -> bool:
+    """Whether a request fits a node once all the victims are gone."""
+    free = sum((victim.vector for victim in victims), nodes.future_idle[row])
+    return fit.fits(free.tolist())
 
 
 def evict_until(

@@ -7,34 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from pumice import PREEMPTABLE_STATUSES, Job, Session, Task, TaskStatus
+from pumice import PREEMPTABLE_STATUSES, Job, RowCursor, Session, Task, TaskStatus
 
 Accepts = Callable[[Task], bool]
-
-
-def covers(room: np.ndarray, request: np.ndarray) -> np.ndarray:
-    """Whether a request fits into room; for many rooms at once, a mask.
-
-    cpu and memory are always compared, other resources where they are asked for.
-    """
-    asked = request > 0
-    asked[:2] = True
-    return np.asarray(((request <= room) | ~asked).all(axis=-1))
-
-
-class Needed:
-    """A request, for the same question about one node at a time."""
-
-    __slots__ = ("_asked",)
-
-    def __init__(self, request: np.ndarray) -> None:
-        amounts = enumerate(request.tolist())
-        self._asked = [(i, amount) for i, amount in amounts if amount > 0 or i < 2]
-
-    def fits(self, room: np.ndarray) -> bool:
-        """As :func:`covers`."""
-        free = room.tolist()
-        return all(amount <= free[i] for i, amount in self._asked)
 
 
 def of_other_jobs(preemptor: Task) -> Accepts:
@@ -89,13 +64,13 @@ class Evictable:
     only so many of a list take them from the front. Kept up to date by the journal of nodes.
     """
 
-    __slots__ = ("_accepts", "_nodes", "_rank", "_version", "count", "tasks", "total")
+    __slots__ = ("_accepts", "_cursor", "_nodes", "_rank", "count", "tasks", "total")
 
     def __init__(self, session: Session, jobs: Iterable[Job], accepts: Accepts) -> None:
         """``jobs`` are all of which tasks may ever be accepted."""
         nodes = self._nodes = session.nodes
         self._accepts = accepts
-        self._version = nodes.version
+        self._cursor = RowCursor(nodes, at_end=True)
         self._rank: dict[str, int] = {}
         self.tasks: list[list[Task]] = [[] for _ in nodes.names]
         self.total = np.zeros(nodes.allocatable.shape, np.int64)
@@ -112,17 +87,13 @@ class Evictable:
         if rows:
             np.add.at(self.total, rows, np.array(vectors))
 
-    def renewed(self) -> Self:
-        """Itself, as things are now."""
-        nodes = self._nodes
-        if self._version != nodes.version:
-            changed = nodes.changed_since(self._version)
-            for row in range(len(nodes)) if changed is None else changed:
-                self._renew(row)
-            self._version = nodes.version
+    def refreshed(self) -> Self:
+        """Itself, brought up to date with the nodes."""
+        for row in self._cursor.changed_rows():
+            self._refresh(row)
         return self
 
-    def _renew(self, row: int) -> None:
+    def _refresh(self, row: int) -> None:
         tasks = [held.task for held in self._nodes.held[row].values() if self._accepts(held.task)]
         tasks.sort(key=lambda task: self._rank[task.uid])
         self.tasks[row] = tasks
@@ -153,14 +124,14 @@ class EvictableByQueue:
         found = self._of.get(queue) if self._keeps else None
         if found is None:
             found = self._of[queue] = self._new(lambda job: job.queue == queue)
-        return found.renewed()
+        return found.refreshed()
 
     def reclaimable(self) -> Evictable:
         found = self._reclaimable if self._keeps else None
         if found is None:
             queues = self._session.queues
             found = self._reclaimable = self._new(lambda job: queues[job.queue].reclaimable)
-        return found.renewed()
+        return found.refreshed()
 
     def _new(self, concerns: Callable[[Job], bool]) -> Evictable:
         statuses = self._statuses

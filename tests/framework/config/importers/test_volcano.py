@@ -304,6 +304,30 @@ configurations:
     assert policy_from_dict(policy).warnings == ()
 
 
+def test_gang_actions_heed_the_error_cache_of_allocate():
+    policy, notes = imported(
+        "priority",
+        actions="allocate, gangpreempt, gangreclaim",
+        rest="""
+configurations:
+- name: allocate
+  arguments: {predicateErrorCacheEnable: false}
+- name: gangreclaim
+  arguments: {predicateErrorCacheEnable: true, maxDomains: 2}
+""",
+    )
+    assert policy["action"] == {
+        "allocate": {"predicateErrorCacheEnable": False},
+        "gangpreempt": {"predicateErrorCacheEnable": False},
+        "gangreclaim": {"predicateErrorCacheEnable": False, "maxDomains": 2},
+    }
+    assert told(notes) == [
+        "configurations: Volcano does not know predicateErrorCacheEnable of gangreclaim: "
+        "set that of allocate"
+    ]
+    assert policy_from_dict(policy).warnings == ()
+
+
 # -- what has no counterpart
 
 

@@ -23,6 +23,8 @@ PLUGINS = (
     "predicates", "priority", "proportion", "rescheduling", "resource-strategy-fit",
     "resourcequota", "sla", "task-topology", "tdm", "usage",
 )  # fmt: skip
+_ERROR_CACHE = "predicateErrorCacheEnable"
+_GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 _KEYS = ("actions", "tiers", "configurations", "metrics")
 _SECRET = "password"
 
@@ -129,7 +131,18 @@ class _Import:
                 self._remarks.note(path, f"Volcano heeds only the first configuration of {name}")
             else:
                 given[str(name)] = self._parts.action(entry, path)
+        for name in (name for name in _GANG_ACTIONS if name in actions):
+            self._share_error_cache(given, name)
         return given
+
+    def _share_error_cache(self, given: Options, name: str) -> None:
+        """Volcano's gang actions have no such option of their own: they heed allocate's."""
+        if given.get(name, {}).pop(_ERROR_CACHE, None) is not None:
+            text = f"Volcano does not know {_ERROR_CACHE} of {name}: set that of allocate"
+            self._remarks.note(("configurations",), text)
+        cache = given.get("allocate", {}).get(_ERROR_CACHE)
+        if cache is not None:
+            given.setdefault(name, {})[_ERROR_CACHE] = cache
 
     def _tiers(self, value: Any, options: Options) -> Iterator[dict[str, list[Any]]]:
         seen: set[str] = set()
