@@ -13,7 +13,7 @@ from pumice_builtin_plugins.nodeorder.plugin import NodeOrder
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
-from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome, with_options
+from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node, with_options
 from tests.framework._build import World, plugin_entry, policy, promised, reasons
 
 TIER = [Priority, Gang, Conformance]
@@ -292,5 +292,5 @@ def test_passing_over_nodes_by_sums_changes_no_decision(seed, topology_aware, mo
         enableTopologyAwarePreemption=topology_aware,
     )
     sums = outcome(crowded_world(seed).run(wiring))
-    look_everywhere(monkeypatch)
+    try_every_node(monkeypatch)
     assert outcome(crowded_world(seed).run(wiring)) == sums

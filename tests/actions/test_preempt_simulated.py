@@ -5,7 +5,7 @@ import pytest
 from pumice import Plugin, hookimpl
 from pumice.model.task import PREEMPTABLE_STATUSES
 from pumice.verdicts import FitError
-from pumice_builtin_actions.greedy.dry_run import Limits, select_victims
+from pumice_builtin_actions.greedy.dry_run import CandidateLimits, select_victims
 from pumice_builtin_actions.greedy.victims import EvictableByQueue, of_other_jobs
 from pumice_builtin_actions.preempt import Preempt
 from pumice_builtin_plugins.conformance import Conformance
@@ -27,7 +27,7 @@ TIER = [Priority, Gang, Conformance]
     ids=["at least one", "ten per cent", "at most a hundred", "none of none"],
 )
 def test_so_many_nodes_are_enough_to_choose_from(count, wanted):
-    assert Limits(10, 1, 100).wanted(count) == wanted
+    assert CandidateLimits(10, 1, 100).wanted(count) == wanted
 
 
 class Diary(Plugin):

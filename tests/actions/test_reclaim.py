@@ -11,7 +11,7 @@ from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
-from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome
+from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node
 from tests.framework._build import World, policy, promised, reasons
 
 FREE = policy([Gang, Conformance], actions=[Reclaim])
@@ -130,5 +130,5 @@ def test_passing_over_nodes_by_sums_changes_no_decision(seed, monkeypatch):
         [Priority, Gang, Conformance], [Drf, Predicates, Proportion], actions=[Allocate, Reclaim]
     )
     sums = outcome(crowded_world(seed).run(wiring))
-    look_everywhere(monkeypatch)
+    try_every_node(monkeypatch)
     assert outcome(crowded_world(seed).run(wiring)) == sums

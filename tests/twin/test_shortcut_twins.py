@@ -181,7 +181,7 @@ def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue that is full is taken to stay full."""
-    monkeypatch.setattr(QueueLookahead, "hopeless", lambda *args: True)
+    monkeypatch.setattr(QueueLookahead, "stays_full", lambda *args: True)
 
 
 def _old_shares(monkeypatch: pytest.MonkeyPatch) -> None:
