@@ -1,4 +1,4 @@
-"""What could be evicted, node by node: its order, and the sums by which nodes are passed over."""
+"""Evictable tasks per node: their order, their sums, and the nodes that these make reachable."""
 
 import random
 
@@ -29,7 +29,7 @@ def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(
-    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "no plugin"]
 )
 def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
     session = crowded_world(seed).session(policy(tier, actions=[]))
@@ -44,9 +44,9 @@ def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(
-    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "no plugin"]
 )
-def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
+def test_victims_are_evicted_in_the_order_of_the_heap(seed, tier):
     session = crowded_world(seed).session(policy(tier, actions=[]))
     running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
     random.Random(seed).shuffle(running)
@@ -70,17 +70,17 @@ def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_promising_nodes_follow_what_happens_to_tasks(seed):
+def test_reachable_nodes_follow_evictions_and_their_undoing(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
     evictable, rng = EvictableByQueue(session, PREEMPTABLE_STATUSES), random.Random(seed)
-    everybody, own = ReachableNodes(session), ReachableNodes(session)
+    all_evictable, own = ReachableNodes(session), ReachableNodes(session)
     requests = [t.vector for job in session.jobs.values() for t in job.pending]
 
     def compare_masks():
         for request in requests:
             every, spared = evictable.reclaimable(), evictable.of("a")
             room = session.nodes.future_idle + every.total
-            assert (everybody.mask(request, every) == RequestFit(request).mask(room)).all()
+            assert (all_evictable.mask(request, every) == RequestFit(request).mask(room)).all()
             left = room - spared.total
             assert (own.mask(request, every, spared) == RequestFit(request).mask(left)).all()
 
@@ -94,7 +94,7 @@ def test_promising_nodes_follow_what_happens_to_tasks(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_rows_come_by_score_those_without_one_last(seed):
+def test_best_rows_come_first_those_without_a_score_last(seed):
     rng = random.Random(seed)
     count = rng.randint(0, 9)
     rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
@@ -103,7 +103,7 @@ def test_rows_come_by_score_those_without_one_last(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_sums_follow_what_happens_to_tasks(seed):
+def test_sums_follow_evictions_and_their_undoing(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
     evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
     rng = random.Random(seed)
