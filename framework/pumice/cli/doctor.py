@@ -69,7 +69,7 @@ def _parts(catalog: Catalog) -> list[Finding]:
                 findings.append(_error(line.error))
                 continue
             assert line.loaded is not None
-            what = f"{kind} {line.found.name!r} ({line.found.source.label})"
+            what = f"{kind} {line.installed.name!r} ({line.installed.source.label})"
             findings += [Finding("not a hook", f"{what}: {w}") for w in line.loaded.warnings]
             findings += [
                 Finding("old name", f"{what}: {text}", wrong=False)

@@ -141,7 +141,7 @@ def _check(kind: Kind, name: str, distribution: str, catalog: Catalog) -> None:
         raise PumiceError(
             f"{distribution} is a distribution of Pumice itself", hint="choose another name"
         )
-    owners = [found.source for found in catalog.found(kind) if found.name == name]
+    owners = [part.source for part in catalog.installed(kind) if part.name == name]
     others = [owner for owner in owners if owner.distribution != distribution]
     if others:
         raise PumiceError(

@@ -48,7 +48,7 @@ WRONG = {
         "bad",
         "error: API version: plugin 'bad' (pumice-bad 2.0, pumice_bad:Good): it was written for",
     ),
-    "a name twice": (GOOD, "good", "error: claimed twice: plugin 'good' is claimed by pumice-"),
+    "a name twice": (GOOD, "good", "error: claimed twice: plugin 'good' is installed by pumice-"),
     "not decorated": (
         GOOD.replace("@hookimpl", ""),
         "bad",
@@ -58,7 +58,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("source, name, text", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_and_fails(good, source, name, text):
+def test_what_is_wrong_is_reported_and_fails(good, source, name, text):
     good.install("pumice-bad", source, version="2.0", plugins={name: "Good"})
     out = run("doctor", status=1)
     assert text in out
