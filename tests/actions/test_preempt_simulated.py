@@ -16,7 +16,7 @@ from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
 from tests.framework._build import World, policy, promised, reasons, task
-from tests.framework._session_state import differences, photograph
+from tests.framework._session_state import differences, session_state
 
 TIER = [Priority, Gang, Conformance]
 
@@ -99,9 +99,9 @@ def test_a_refusal_ends_the_attempt_and_changes_nothing(refuses):
 
     Objector.refuses = refuses
     session = two_sizes(Objector)
-    before = photograph(session)["held"], photograph(session)["columns"]
+    before = session_state(session)["held"], session_state(session)["columns"]
     assert select(session) == []
-    assert (photograph(session)["held"], photograph(session)["columns"]) == before
+    assert (session_state(session)["held"], session_state(session)["columns"]) == before
 
 
 def test_a_plugin_that_fails_in_a_simulation_changes_nothing():
@@ -154,9 +154,9 @@ def test_simulating_changes_nothing(seed):
     for claimant in claimants:
         if session.queries.prepare(claimant) is not None:
             continue
-        before = photograph(session)
+        before = session_state(session)
         accepts = of_other_jobs(claimant)
         evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES).of(claimant.queue)
         for row, tasks in enumerate(evictable.tasks):
             select_victims(session, claimant, row, [t for t in tasks if accepts(t)])
-        assert differences(photograph(session), before) == []
+        assert differences(session_state(session), before) == []

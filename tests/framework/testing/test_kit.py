@@ -63,7 +63,7 @@ class TestFixtures:
         outcome = schedule(tiers=[["gang"]])
         assert outcome.placed("j") == {"a": 2}
         assert outcome.bound == {"j-t-0": "a", "j-t-1": "a"}
-        assert (outcome.evicted, outcome.promised, outcome.waiting("j")) == ([], {}, "")
+        assert (outcome.evicted, outcome.pipelined, outcome.waiting("j")) == ([], {}, "")
         assert outcome.phase("r") == "Running"
 
     def test_a_job_that_waits_tells_why(self, cluster, schedule):
@@ -160,7 +160,7 @@ class TestFailures:
                 lambda o: o.assert_placed("k", on="a"),
                 [
                     "k should be placed on a, is on {'b': 1}",
-                    "shut: predicate(k-t-0) refuses 1 of 2",
+                    "shut: predicate(k-t-0) rejects 1 of 2",
                 ],
                 id="elsewhere",
             ),
@@ -182,7 +182,7 @@ class TestFailures:
             ),
         ],
     )
-    def test_an_assertion_tells_who_said_what(self, outcome, check, words):
+    def test_an_assertion_shows_the_votes(self, outcome, check, words):
         with pytest.raises(AssertionError) as caught:
             check(outcome)
         for word in words:
@@ -328,21 +328,21 @@ class TestContract:
         "cls, rule",
         [
             (_Forgetful, "undoing_restores_its_state"),
-            (_Meddling, "it_changes_nothing_that_it_is_given"),
-            (_Scribbling, "it_changes_nothing_that_it_is_given"),
-            (_Labelling, "it_changes_nothing_that_it_is_given"),
-            (_Shortening, "it_changes_nothing_that_it_is_given"),
+            (_Meddling, "it_does_not_modify_its_input"),
+            (_Scribbling, "it_does_not_modify_its_input"),
+            (_Labelling, "it_does_not_modify_its_input"),
+            (_Shortening, "it_does_not_modify_its_input"),
             (_Moody, "it_is_deterministic"),
             (_Counting, "asked_twice_it_answers_the_same"),
             (_Stubborn, "its_orders_are_consistent"),
             (_TwoFaced, "its_vector_and_scalar_forms_agree"),
             (_OtherKey, "its_vector_and_scalar_forms_agree"),
-            (_TooFar, "its_answers_reach_no_farther_than_their_scope"),
+            (_TooFar, "its_answers_stay_within_their_scope"),
             (_Fearful, "it_tolerates_an_empty_cluster"),
             (_Unmarked, "it_loads_without_a_warning"),
         ],
     )
-    def test_who_breaks_a_rule_is_found_out(self, cls, rule):
+    def test_a_plugin_that_breaks_a_rule_fails_its_test(self, cls, rule):
         assert f"test_{rule}" in broken_rules(cls)
 
     def test_who_keeps_the_rules_passes(self):
