@@ -125,7 +125,7 @@ MISTAKES = {
     ),
     "options in an entry": (
         f'{HEAD}[[tiers]]\nplugins = [{{ name = "gang", arguments = {{}} }}]',
-        "has no key 'arguments'; its options stand under [plugin.gang]",
+        "has no key 'arguments'; its options belong under [plugin.gang]",
     ),
     "enable of another type": (
         f'{HEAD}[[tiers]]\nplugins = [{{ name = "gang", enable = "all" }}]',
@@ -175,8 +175,8 @@ MISTAKES = {
         ":5: [scheduler]: setting 'on_plugin_error' should be 'isolate' or 'raise', not 'panic'",
     ),
     "a zero period": (f"{HEAD}[scheduler]\nperiod = 0", ":5: [scheduler]: setting 'period' should"),
-    "an unknown preset": ('preset = "volcan"', ":1: no preset is named 'volcan'; did you mean"),
-    "a preset of another type": ("preset = 5", ":1: no preset is named 5"),
+    "an unknown preset": ('preset = "volcan"', ":1: there is no preset 'volcan'; did you mean"),
+    "a preset of another type": ("preset = 5", ":1: there is no preset 5"),
 }
 
 
@@ -188,7 +188,7 @@ def test_a_mistake_is_told_with_its_place(problems, text, expected):
 
 
 def test_a_file_that_is_not_there(tmp_path, parts):
-    with pytest.raises(PolicyError, match="there is no such file"):
+    with pytest.raises(PolicyError, match="no such file"):
         load_policy(tmp_path / "nowhere.toml", env={}, catalog=parts)
 
 

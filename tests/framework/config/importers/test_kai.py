@@ -128,7 +128,7 @@ def test_an_action_of_depth_zero_is_left_out():
         actions="allocate, reclaim", rest="queueDepthPerAction: {reclaim: 0}\n"
     )
     assert policy["actions"] == ["fair_allocate"]
-    assert "at depth 0 reclaim does nothing" in told(notes)[0]
+    assert "at depth 0 reclaim has no effect" in told(notes)[0]
 
 
 def test_what_has_no_effect_or_is_unknown_is_noted():
@@ -147,7 +147,7 @@ def test_what_has_no_effect_or_is_unknown_is_noted():
         "tiers[0].plugins[0].argument: KAI does not know it; did you mean 'arguments'?",
         "tiers[0].plugins[0].arguments.reclaimerUtilizationMultiplier: KAI does not know it; "
         "did you mean 'relcaimerSaturationMultiplier'?",
-        "tiers[0].plugins[0].arguments.kValue: 'much' cannot be read, so KAI keeps its default",
+        "tiers[0].plugins[0].arguments.kValue: 'much' cannot be read, so KAI uses its default",
     ]
 
 
@@ -158,7 +158,9 @@ def test_plugins_that_kai_does_not_have_and_second_ones_are_left_out():
     unknown, twice = told(notes)
     assert unknown.startswith("tiers[0].plugins[0]: KAI has no plugin 'elastc'")
     assert "did you mean 'elastic'?" in unknown
-    assert twice == "tiers[0].plugins[2]: ray is listed twice; here it is asked once, where first"
+    assert (
+        twice == "tiers[0].plugins[2]: ray is listed twice; here it counts once, at its first place"
+    )
 
 
 def test_parts_that_are_not_installed_keep_their_arguments(catalog):
@@ -167,7 +169,7 @@ def test_parts_that_are_not_installed_keep_their_arguments(catalog):
     assert policy["plugin"] == {"fairshare": {"kValue": "much"}}
 
 
-def test_usage_is_kept_by_ourselves():
+def test_usage_is_recorded_by_pumice():
     rest = """
 usageDBConfig:
   clientType: prometheus
@@ -187,7 +189,7 @@ usageDBConfig:
         "usage.queryResolution": "30s",
     }
     assert len(notes) == 1
-    assert "its own history" in str(notes[0])
+    assert "records what queues use" in str(notes[0])
     assert "secret" not in write_toml(policy, "", notes)
     assert policy_from_dict(policy).plugins[0].options.window == 7 * 86400
 
@@ -203,15 +205,15 @@ def test_a_cron_window_slides():
     "text, problem",
     [
         ("actions: 'allocat'", "actions: KAI has no action 'allocat'; did you mean 'allocate'?"),
-        ("actions: [allocate]", "actions: should be one text"),
+        ("actions: [allocate]", "actions: should be one string"),
         ("tiers: 7", "tiers: should be a list of tables, not 7"),
         ("tiers: [{plugins: [ray]}]", "tiers[0].plugins: should be a list of tables"),
-        ("tiers: [{plugins: []}]", "tiers: there is no plugin"),
+        ("tiers: [{plugins: []}]", "tiers: no plugin is left"),
         ("queueDepthPerAction: {reclaim: many}", "queueDepthPerAction.reclaim: should be a number"),
         ("queueDepthPerAction: {reclaim: -2}", "queueDepthPerAction.reclaim: should be a number"),
         (
             "tiers: [{plugins: [{name: proportion, arguments: {kValue: [1]}}]}]",
-            "tiers[0].plugins[0].arguments.kValue: should be a text, not [1]",
+            "tiers[0].plugins[0].arguments.kValue: should be a string, not [1]",
         ),
         (
             "usageDBConfig: {usageParams: {tumblingWindowStartTime: noon}}",

@@ -195,7 +195,7 @@ def test_the_tree_of_queues_is_no_argument():
     assert "plugin" not in policy
     assert told(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
     assert told(imported("binpack", enableHierarchy=True)[1]) == [
-        "tiers[0].plugins[0].enableHierarchy: without effect: binpack knows no tree of queues"
+        "tiers[0].plugins[0].enableHierarchy: without effect: binpack has no queue tree"
     ]
 
 
@@ -253,7 +253,7 @@ def test_arguments_become_options_under_the_same_name(plugin, key, value, taken)
         ("nodeorder", "leastrequested.weight", 3.0, "a whole number, without quotes"),
         ("nodeorder", "leastrequested.weight", True, "a whole number, without quotes"),
         ("binpack", "binpack.resources.nvidia.com/gpu", "2", "a whole number, without quotes"),
-        ("binpack", "binpack.resources", 7, "a text, in quotes"),
+        ("binpack", "binpack.resources", 7, "a string, in quotes"),
         ("overcommit", "overcommit-factor", "2", "a number, without quotes"),
         ("predicates", "predicate.PodAffinityEnable", "no", "true or false"),
         ("predicates", "predicate.PodAffinityEnable", 1, "true or false"),
@@ -262,12 +262,12 @@ def test_arguments_become_options_under_the_same_name(plugin, key, value, taken)
         ("nodeorder", "leastrequested.weight", None, "a whole number, without quotes"),
     ],
 )
-def test_what_volcano_passes_over_is_left_out(plugin, key, value, wanted):
+def test_what_volcano_ignores_is_left_out(plugin, key, value, wanted):
     policy, notes = imported(plugin, arguments={key: value})
     assert "plugin" not in policy
     assert told(notes) == [
         f"tiers[0].plugins[0].arguments.{key}: {value!r} should be {wanted}, "
-        "so Volcano keeps its default"
+        "so Volcano uses its default"
     ]
 
 
@@ -298,9 +298,12 @@ configurations:
     assert policy["action"] == {"preempt": {"enableTopologyAwarePreemption": True}}
     passed_over, second, unknown, idle = told(notes)
     assert passed_over.startswith("configurations[0].arguments.minCandidateNodesAbsolute: '2' ")
-    assert second == "configurations[1]: Volcano heeds only the first configuration of preempt"
+    assert second == "configurations[1]: Volcano uses only the first configuration of preempt"
     assert unknown.endswith("did you mean 'predicateErrorCacheEnable'?")
-    assert idle == "configurations[3]: the action 'reclaim' does not run, so its options do nothing"
+    assert (
+        idle
+        == "configurations[3]: the action 'reclaim' does not run, so its options have no effect"
+    )
     assert policy_from_dict(policy).warnings == ()
 
 
@@ -346,7 +349,7 @@ schedulePeriod: 1s
     assert head.splitlines() == [
         "# Imported from x.",
         "#",
-        "# Not taken over as it stands there:",
+        "# Not imported as it is:",
         "# - schedulePeriod: Volcano does not know it",
         "# - metrics: how Volcano measures the usage of nodes has no counterpart here",
         "#     type: elasticsearch",
@@ -363,7 +366,7 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     assert len(policy["tiers"][1]["plugins"]) == 6
     near, own, empty = told(notes)
     assert near.startswith(
-        "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and goes on without; "
+        "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and ignores it; "
         "did you mean 'nodeorder'?"
     )
     assert "'snapshot'" in own
@@ -413,9 +416,9 @@ tiers:
         ("actions: 'allocat'", "Volcano has no action 'allocat'; did you mean 'allocate'?"),
         ("actions: 'allocate,'", "a name is missing in 'allocate,'"),
         ("actions: ''", "a name is missing in ''"),
-        ("actions: [allocate]", "should be one text"),
-        ("{}", "should be one text"),
-        ("actions: allocate", "there is no plugin"),
+        ("actions: [allocate]", "should be one string"),
+        ("{}", "should be one string"),
+        ("actions: allocate", "no plugin is left"),
         ("actions: allocate\ntiers: 7", "tiers: should be a list of tables, not 7"),
         ("actions: allocate\ntiers: [{plugins: [gang]}]", "should be a list of tables"),
         (
@@ -429,7 +432,7 @@ tiers:
         (
             "actions: allocate\n"
             "tiers: [{plugins: [{name: proportion}, {name: drf, enableHierarchy: true}]}]",
-            "tiers[0]: Volcano refuses proportion and drf with enableHierarchy in one tier",
+            "tiers[0]: Volcano rejects proportion and drf with enableHierarchy in one tier",
         ),
         ("- a\n- b", "should be a table"),
         ("", "should be a table"),
