@@ -22,7 +22,7 @@ Part = Literal["plugin", "action"]
 
 
 def list_parts(kind: Part, output: str) -> None:
-    """Everything installed; what is broken is listed with its error."""
+    """List everything installed; what cannot be loaded has its error."""
     entries = Catalog().listing(kind)
     if output == "json":
         print_json([_as_data(entry) for entry in entries])
@@ -43,7 +43,7 @@ def list_parts(kind: Part, output: str) -> None:
 
 
 def show_part(kind: Part, name: str, output: str) -> None:
-    """One class: where it comes from, what it answers, its options."""
+    """Show one class: its distribution, extension points and options."""
     catalog = Catalog()
     loaded = catalog.load(kind, name)
     options = describe(loaded.cls.Options)

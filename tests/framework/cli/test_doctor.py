@@ -37,7 +37,7 @@ def run(*args: str, status: int = 0) -> str:
 
 def test_all_is_well():
     out = run("doctor")
-    assert out == "looked at 1 plugin, 0 actions, 0 backends, 0 hookspecs: all well\n"
+    assert out == "checked 1 plugin, 0 actions, 0 backends, 0 hookspecs: all well\n"
     assert json.loads(run("doctor", "-o", "json"))["ok"] is True
 
 

@@ -199,12 +199,12 @@ class TestRun:
         assert len(json.loads(result.stdout)["cycles"][0]["binds"]) == 2
         result = run("--backend", "fixed")
         assert result.exit_code == 2
-        assert "reads no files" in result.stderr
+        assert "does not read files" in result.stderr
 
     @pytest.mark.parametrize(
         "args, error, hint",
         [
-            ((), "nothing to schedule: no FILES", "kubectl get"),
+            ((), "nothing to schedule: give FILES", "kubectl get"),
             (("nowhere.yaml",), "nowhere.yaml: No such file", ""),
             (("broken.json",), "broken.json:1: ", ""),
             (("cluster.yaml", "--preset", "volcana"), "did you mean 'volcano'", "presets: "),
@@ -261,7 +261,7 @@ class TestTest:
             "FAIL bad: a wrong node",
             "     in cases/bad.json",
             "     binds ns/x: expected n9, got n1",
-            "skipped for want of parts that are not installed:",
+            "skipped because parts are not installed:",
             "     action teleport: 1 scenario",
             "1 passed, 1 failed, 1 skipped",
         ]
