@@ -195,7 +195,7 @@ class _Preemption:
         fit = RequestFit(task.vector)
         fits_already: np.ndarray | None = None
         queue_full: bool | None = None
-        for row in best_rows_first(rows[tried], scores[tried]):
+        for row in best_rows_first(scores[tried], rows[tried]):
             evictable = preemptor.evictable_on(row)
             victims = self._session.ask.preemptable(task, evictable) if evictable else []
             if not victims:

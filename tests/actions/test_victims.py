@@ -7,7 +7,7 @@ import pytest
 
 from pumice import RequestFit
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions.greedy.eviction import best_rows_first
+from pumice_builtin_actions.greedy.eviction import best_rows_first, fits_without
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import EvictableByQueue
 from pumice_builtin_plugins.drf.plugin import Drf
@@ -93,13 +93,25 @@ def test_reachable_nodes_follow_evictions_and_their_undoing(seed):
     compare_masks()
 
 
+@pytest.mark.parametrize(
+    "cpu, victims, fits", [(1, 0, True), (2, 0, False), (2, 1, True), (4, 2, False)]
+)
+def test_a_request_may_fit_once_the_victims_are_gone(cpu, victims, fits):
+    world = World().node("n", cpu=3).job("v", 2, on=["n", "n"]).job("w", cpu=cpu)
+    session = world.session(policy([Priority], actions=[]))
+    running = session.jobs["ns/v"].having(TaskStatus.RUNNING)
+    (task,) = session.jobs["ns/w"].pending
+    fit = RequestFit(task.vector)
+    assert fits_without(session.nodes, 0, fit, list(running)[:victims]) is fits
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_best_rows_come_first_those_without_a_score_last(seed):
     rng = random.Random(seed)
     count = rng.randint(0, 9)
     rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
     scores = np.array([rng.choice([0.0, 1.0, 2.0, np.nan]) for _ in rows])
-    assert list(best_rows_first(rows, scores)) == rows[np.argsort(-scores, kind="stable")].tolist()
+    assert list(best_rows_first(scores, rows)) == rows[np.argsort(-scores, kind="stable")].tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

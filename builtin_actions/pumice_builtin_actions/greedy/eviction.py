@@ -82,7 +82,7 @@ class ResolvableNodes:
         return np.asarray(~failed[rows])
 
 
-def best_rows_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
+def best_rows_first(scores: np.ndarray, rows: np.ndarray) -> Iterator[int]:
     """Rows by falling score, ties in row order, rows without a score (NaN) last.
 
     One of the first nodes is usually enough, so the rest is sorted only when it is needed.

@@ -1,4 +1,4 @@
-"""``pumice doctor`` tells what is wrong with what is installed; ``completion`` prints scripts."""
+"""``pumice doctor`` reports problems of what is installed; ``completion`` prints scripts."""
 
 import json
 import shutil
@@ -74,7 +74,7 @@ def test_hookspecs_are_looked_at(good):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_an_old_name_is_told_and_no_failure(good, monkeypatch):
+def test_an_old_name_is_reported_and_no_failure(good, monkeypatch):
     monkeypatch.setattr(deprecated, "RENAMED", (Renamed("job_done", "job_ready", "0.2"),))
     old = GOOD.replace("job_ready", "job_done")
     good.install("pumice-old", old, plugins={"old": "Good"})

@@ -158,7 +158,7 @@ def test_a_bad_name_is_refused_with_a_fix(name, hint, tmp_path):
     assert f"hint: {hint}" in error or hint in error
 
 
-def test_a_name_that_is_taken_tells_by_whom(tmp_path):
+def test_a_name_that_is_taken_names_its_owner(tmp_path):
     error = refused("action", "allocate", into=tmp_path)
     assert "action 'allocate' is already installed (pumice-builtin-actions 0.2.0)" in error
 
@@ -168,7 +168,7 @@ def test_our_own_name_may_be_made_anew_elsewhere(tmp_path):
     assert made("plugin", "fifo", into=tmp_path).is_dir()
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     result = new("plugin", "dawn", into=tmp_path / "file")
     assert result.exit_code == 2

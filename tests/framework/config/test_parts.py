@@ -87,7 +87,7 @@ class TestAdvice:
         (text,) = warnings(["preempt", "allocate"], '{name="gang",disable=["preemptable"]}')
         assert "policy.toml:1: preempt runs before allocate" in text
 
-    def test_evicting_though_nobody_starves(self, warnings):
+    def test_evicting_though_no_plugin_answers_starving(self, warnings):
         (text,) = warnings(["allocate", "reclaim"], '"priority"')
         assert "reclaim has no effect: no plugin of the policy answers job_starving" in text
 

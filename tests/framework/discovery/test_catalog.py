@@ -1,4 +1,4 @@
-"""Discovery finds by name, imports on demand, and tells what is wrong with what."""
+"""Discovery finds by name, imports on demand, and reports what is wrong."""
 
 import json
 import os
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_reported_with_its_origin(site, source, words, hint):
     assert hint in caught.value.hint
 
 
-def test_all_problems_of_a_class_are_told_together(site):
+def test_all_problems_of_a_class_are_reported_together(site):
     source = body(
         "@hookimpl", "def node_ordr(self): ...", "@hookimpl", "def job_order(self, lef): ..."
     )

@@ -66,7 +66,7 @@ class TestFixtures:
         assert (outcome.evicted, outcome.pipelined, outcome.waiting("j")) == ([], {}, "")
         assert outcome.phase("r") == "Running"
 
-    def test_a_job_that_waits_tells_why(self, cluster, schedule):
+    def test_a_job_that_waits_reports_why(self, cluster, schedule):
         cluster.nodes("a", cpu=1).job("j", tasks=2, cpu=1)
         outcome = schedule(tiers=[["gang"]])
         assert outcome.placed("j") == {}
@@ -81,7 +81,7 @@ class TestFixtures:
         outcome.assert_evicted("r-t-0")
         outcome.assert_placed("j", on="a")
 
-    def test_a_name_that_is_not_there_is_told(self, cluster, schedule):
+    def test_a_name_that_is_not_there_is_reported(self, cluster, schedule):
         cluster.job("j")
         with pytest.raises(KeyError, match="has no job 'k'; it has j"):
             schedule(tiers=[["gang"]]).waiting("k")
@@ -128,7 +128,7 @@ class TestPolicies:
         with pytest.raises(TypeError, match="either a policy or its tiers"):
             schedule({"actions": ["allocate"]}, tiers=[["gang"]])
 
-    def test_what_is_wrong_with_a_policy_is_told(self, schedule):
+    def test_what_is_wrong_with_a_policy_is_reported(self, schedule):
         with pytest.raises(PolicyError, match="did you mean 'gang'"):
             schedule(tiers=[["gagn"]])
 
@@ -372,7 +372,7 @@ def isolated(code: str) -> str:
 
 
 def test_without_hypothesis_the_strategies_tell_what_to_install():
-    told = isolated(
+    output = isolated(
         """
         import sys
         sys.modules["hypothesis"] = None
@@ -382,19 +382,19 @@ def test_without_hypothesis_the_strategies_tell_what_to_install():
             print(error)
         """
     )
-    assert "needs hypothesis, which is not installed" in told
-    assert "pumice-framework[testing]" in told
+    assert "needs hypothesis, which is not installed" in output
+    assert "pumice-framework[testing]" in output
 
 
 def test_the_pytest_plugin_imports_next_to_nothing():
     heavy = ["numpy", "pydantic", "loguru", "hypothesis", "yaml", "stevedore", "pumice.plugin"]
-    told = isolated(
+    output = isolated(
         f"""
         import pumice.testing.plugin, sys
         print([name for name in {heavy} if name in sys.modules])
         """
     )
-    assert told.strip() == "[]"
+    assert output.strip() == "[]"
 
 
 NODE = """{apiVersion: v1, kind: Node, metadata: {name: n1},

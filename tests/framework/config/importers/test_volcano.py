@@ -56,7 +56,7 @@ def imported(plugin="nodeorder", actions="allocate", rest="", **entry):
     return import_volcano(f"{head}{json.dumps({'name': plugin, **entry})}\n{rest}")
 
 
-def told(notes):
+def texts(notes):
     return [str(note) for note in notes]
 
 
@@ -175,7 +175,7 @@ def test_simulated_removals_go_only_when_both_of_their_switches_are_off():
 def test_a_switch_of_what_the_plugin_does_not_answer_has_no_effect():
     policy, notes = imported("nodeorder", enableJobOrder=False, enabledClusterOrder=True)
     assert policy["tiers"] == [{"plugins": ["nodeorder"]}]
-    assert told(notes) == [
+    assert texts(notes) == [
         "tiers[0].plugins[0].enabledClusterOrder: without effect: nothing orders clusters",
         "tiers[0].plugins[0].enableJobOrder: without effect: nodeorder does not answer job_order",
     ]
@@ -193,8 +193,8 @@ def test_the_tree_of_queues_is_an_option(plugin):
 def test_the_tree_of_queues_is_no_argument():
     policy, notes = imported("drf", arguments={"hierarchy": True})
     assert "plugin" not in policy
-    assert told(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
-    assert told(imported("binpack", enableHierarchy=True)[1]) == [
+    assert texts(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
+    assert texts(imported("binpack", enableHierarchy=True)[1]) == [
         "tiers[0].plugins[0].enableHierarchy: without effect: binpack has no queue tree"
     ]
 
@@ -209,11 +209,11 @@ def test_the_tree_of_queues_is_no_argument():
         ("argument", "arguments"),
     ],
 )
-def test_unknown_switches_are_told_with_the_nearest_name(flag, near):
+def test_unknown_switches_are_reported_with_the_nearest_name(flag, near):
     policy, notes = imported("gang", **{flag: False})
     assert policy["tiers"] == [{"plugins": ["gang"]}]
     expected = f"tiers[0].plugins[0].{flag}: Volcano does not know it; did you mean {near!r}?"
-    assert told(notes) == [expected]
+    assert texts(notes) == [expected]
 
 
 # -- arguments
@@ -265,16 +265,16 @@ def test_arguments_become_options_under_the_same_name(plugin, key, value, taken)
 def test_what_volcano_ignores_is_left_out(plugin, key, value, wanted):
     policy, notes = imported(plugin, arguments={key: value})
     assert "plugin" not in policy
-    assert told(notes) == [
+    assert texts(notes) == [
         f"tiers[0].plugins[0].arguments.{key}: {value!r} should be {wanted}, "
         "so Volcano uses its default"
     ]
 
 
-def test_an_unknown_argument_is_told_with_the_nearest_name():
+def test_an_unknown_argument_is_reported_with_the_nearest_name():
     policy, notes = imported("nodeorder", arguments={"leastrequest.weight": 3})
     assert "plugin" not in policy
-    assert told(notes)[0].endswith(
+    assert texts(notes)[0].endswith(
         "Volcano does not know it; did you mean 'leastrequested.weight'?"
     )
 
@@ -296,7 +296,7 @@ configurations:
 """,
     )
     assert policy["action"] == {"preempt": {"enableTopologyAwarePreemption": True}}
-    passed_over, second, unknown, idle = told(notes)
+    passed_over, second, unknown, idle = texts(notes)
     assert passed_over.startswith("configurations[0].arguments.minCandidateNodesAbsolute: '2' ")
     assert second == "configurations[1]: Volcano uses only the first configuration of preempt"
     assert unknown.endswith("did you mean 'predicateErrorCacheEnable'?")
@@ -324,7 +324,7 @@ configurations:
         "gangpreempt": {"predicateErrorCacheEnable": False},
         "gangreclaim": {"predicateErrorCacheEnable": False, "maxDomains": 2},
     }
-    assert told(notes) == [
+    assert texts(notes) == [
         "configurations: Volcano does not know predicateErrorCacheEnable of gangreclaim: "
         "set that of allocate"
     ]
@@ -364,7 +364,7 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     policy, notes = import_volcano(HELM + "  - name: nodeoder\n- plugins:\n  - name: snapshot\n")
     assert len(policy["tiers"]) == 2
     assert len(policy["tiers"][1]["plugins"]) == 6
-    near, own, empty = told(notes)
+    near, own, empty = texts(notes)
     assert near.startswith(
         "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and ignores it; "
         "did you mean 'nodeorder'?"
@@ -373,12 +373,12 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     assert empty == "tiers[2]: the tier has no plugins and is left out"
 
 
-def test_parts_that_are_not_installed_are_kept_and_told(catalog):
+def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
     text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    arguments: {a.b: 1}\n"
     policy, notes = import_volcano(text, catalog=catalog)
     assert policy["tiers"] == [{"plugins": ["gang"]}]
     assert policy["plugin"] == {"gang": {"a.b": 1}}
-    assert told(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
+    assert texts(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
 
 
 def test_what_stands_twice_counts_once():
@@ -446,7 +446,7 @@ def test_what_volcano_refuses_is_refused(text, message):
     assert all(problem.startswith("my.conf") for problem in problems)
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     text = "actions: x, y\ntiers: [{plugins: [{name: [z], enableHierarchy: true, arguments: 1}]}]"
     assert len(refused(text)) == 3
 
