@@ -64,7 +64,7 @@ def extension_points() -> str:
 def parts(kind: Kind, title: str, intro: str) -> str:
     lines = [f"# {title}", _NOTE, intro]
     for listed in Catalog().listing(kind):
-        if listed.found.source.distribution not in BUILTIN or listed.loaded is None:
+        if listed.installed.source.distribution not in BUILTIN or listed.loaded is None:
             continue
         loaded = listed.loaded
         lines += ["", f"## {loaded.name}", "", inspect.getdoc(loaded.cls) or ""]

@@ -150,7 +150,7 @@ def test_a_policy_with_five_mistakes_names_all_five(tmp_path, command):
         ),
         pytest.param(
             ("run", "cluster.yaml", "--preset", "volcan"),
-            "no preset is named 'volcan'; did you mean 'volcano'?",
+            "there is no preset 'volcan'; did you mean 'volcano'?",
             "presets: kai, pumice, volcano",
             id="run with a preset that is not there",
         ),

@@ -21,10 +21,10 @@ TELLS_ONLY = {"on_session_open", "on_session_close", "http_handlers"}
 """Extension points that decide nothing, so that no scenario could miss their answer."""
 
 BUILTINS = {
-    (kind, line.found.name): line.loaded
+    (kind, line.installed.name): line.loaded
     for kind in ENOUGH
     for line in Catalog().listing(kind)
-    if line.found.source.distribution == f"pumice-builtin-{kind}s"
+    if line.installed.source.distribution == f"pumice-builtin-{kind}s"
 }
 PARTS = [
     part

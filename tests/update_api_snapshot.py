@@ -39,10 +39,10 @@ def current_api() -> Api:
         },
         **{
             f"{kind}s": {
-                line.found.name: sorted(names(line.loaded.cls.Options))
+                line.installed.name: sorted(names(line.loaded.cls.Options))
                 for line in catalog.listing(kind)
                 if line.loaded is not None
-                and line.found.source.distribution == f"pumice-builtin-{kind}s"
+                and line.installed.source.distribution == f"pumice-builtin-{kind}s"
             }
             for kind in KINDS
         },

@@ -1,41 +1,36 @@
-"""Place pending jobs on idle room, queue by queue, job by job."""
+"""Allocate: place pending jobs on idle resources, queue by queue, job by job."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from pumice import ROOT, Action, Job, JobHeap, Session
-from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, remember_decision
-from pumice_builtin_actions.greedy.pending_work import PendingWork, make_worksheet
+from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, record_hyper_nodes
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
+from pumice_builtin_actions.greedy.pending_work import PendingWork, pending_work
 from pumice_builtin_actions.greedy.placement import Placement
-from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
+from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
 
 class Allocate(Action):
-    """Give pending jobs their minimum, then one task at a time, in the order of the policy.
+    """Place the minimum of each pending job, then one task at a time, in queue and job order.
 
-    A job whose minimum is only promised (its room is still being freed) keeps that room for the
-    rest of the cycle without being bound. A job that cannot reach its minimum leaves no trace.
+    A job that reaches its minimum only with pipelined tasks holds their nodes for the rest of the
+    cycle, and nothing of it is bound. A job that cannot reach its minimum is rolled back.
     """
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="A node that failed for one task is not asked again for its role.",
-        )
+    class Options(ErrorCacheOptions):
+        """See :class:`ErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
-        placing = Placement(session, error_cache=self.options.predicate_error_cache)
-        _Allocation(session, placing).run()
+        placement = Placement(session, error_cache=self.options.predicate_error_cache)
+        _Allocation(session, placement).run()
 
 
 class _Allocation:
-    def __init__(self, session: Session, placing: Placement) -> None:
+    def __init__(self, session: Session, placement: Placement) -> None:
         self._session = session
-        self._placing = placing
-        self._search = HypernodeSearch(session, placing)
-        self._sheets: dict[str, PendingWork] = {}
+        self._placement = placement
+        self._search = HypernodeSearch(session, placement)
+        self._work: dict[str, PendingWork] = {}
         self._waiting: dict[str, JobHeap] = {}
 
     def run(self) -> None:
@@ -58,58 +53,60 @@ class _Allocation:
                 continue
             if more:
                 jobs.push(job)
+            # Pushed after every job, so that the queue order is evaluated again.
             queues.push(queue)
 
     def _collect(self, job: Job) -> None:
         session = self._session
         if job.is_pending:
+            # Volcano admits a pending job here if the policy does not run enqueue.
             if session.runs("enqueue"):
                 return
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:
             return
-        refusal = whole_job_need(job)
+        refusal = whole_job_refusal(job)
         if refusal is not None:
             job.refusals.append(refusal)
             return
         if not session.hyper_nodes.ready and job.has_network_topology:
             return
-        sheet = make_worksheet(session, job)
-        if sheet:
-            self._sheets[job.uid] = sheet
+        work = pending_work(session, job)
+        if work:
+            self._work[job.uid] = work
             heap = self._waiting.get(job.queue)
             if heap is None:
                 heap = self._waiting[job.queue] = session.order.job_heap()
             heap.push(job)
 
     def _serve(self, job: Job) -> bool:
-        """Give a job its turn; tells whether it has more to place after a commit."""
+        """Place tasks of a job; returns whether it has more to place after a commit."""
         if job.has_hard_topology or job.has_sub_job_policy:
-            return self._serve_divided(job)
-        session, work = self._session, self._sheets[job.uid].plain
+            return self._serve_by_hypernode(job)
+        session, pending = self._session, self._work[job.uid].only
         with session.statement() as statement:
-            nominated = work.sub_job.nominated_hyper_node
-            if not (nominated and self._search.from_nomination(statement, work)) and not (
-                self._placing.place(statement, work, ROOT)
+            nominated = pending.sub_job.nominated_hyper_node
+            if not (nominated and self._search.place_nominated(statement, pending)) and not (
+                self._placement.place(statement, pending, ROOT)
             ):
                 return False
             if not session.ask.job_ready(job):
                 statement.keep()
                 return False
             statement.commit()
-            work.sub_job.nominated_hyper_node = ""
-        return bool(work.tasks)
+            pending.sub_job.nominated_hyper_node = ""
+        return bool(pending.tasks)
 
-    def _serve_divided(self, job: Job) -> bool:
+    def _serve_by_hypernode(self, job: Job) -> bool:
         session = self._session
         with session.statement() as statement:
-            remaining = self._search.place_job(statement, job, self._sheets[job.uid])
+            remaining = self._search.place_job(statement, job, self._work[job.uid])
             if remaining is None:
                 return False
-            self._sheets[job.uid] = remaining
+            self._work[job.uid] = remaining
             if not session.ask.job_ready(job):
                 statement.keep()
                 return False
             statement.commit()
-            remember_decision(session, job)
+            record_hyper_nodes(session, job)
         return bool(remaining.order)

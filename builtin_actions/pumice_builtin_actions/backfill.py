@@ -1,52 +1,49 @@
-"""Place tasks that ask for nothing wherever a node takes them."""
+"""Backfill: place tasks without resource requests on any node that accepts them."""
 
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from pumice import Action, FitErrors, Job, JobHeap, Session, Task, TaskStatus
+from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
 
 class Backfill(Action):
-    """Place best-effort tasks: all queues, jobs and tasks in order, without quota checks.
+    """Place best-effort tasks in queue, job and task order, without quota checks.
 
     A task is bound as soon as its job is ready.
     """
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="Accepted for compatibility: each task is asked about all nodes.",
-        )
+    class Options(IgnoredErrorCacheOptions):
+        """See :class:`IgnoredErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
-        for job, tasks in _best_effort(session):
+        for job, tasks in _best_effort_tasks(session):
             with session.turn(job):
                 for task in tasks:
                     _place(session, job, task)
 
 
-def _best_effort(session: Session) -> list[tuple[Job, list[Task]]]:
+def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
     waiting: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
             if not job.is_pending and session.ask.job_valid(job) is None:
                 waiting.setdefault(job.queue, session.order.job_heap()).push(job)
-    found = []
+    collected = []
     queues = session.order.queue_heap(session.queues[name] for name in waiting)
     while queues:
         jobs = waiting[queues.pop().name]
         while jobs:
             job = jobs.pop()
             for task in job.having(TaskStatus.PIPELINED):
+                # A best-effort task that an earlier action pipelined is placed anew.
                 if task.best_effort:
                     session.unplace(task)
             tasks = [t for t in job.pending if t.best_effort and not t.gated]
             if tasks:
-                found.append((job, session.order.sorted_tasks(tasks)))
-    return found
+                collected.append((job, session.order.sorted_tasks(tasks)))
+    return collected
 
 
 def _place(session: Session, job: Job, task: Task) -> None:

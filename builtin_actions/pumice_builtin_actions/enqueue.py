@@ -1,4 +1,4 @@
-"""Let pending jobs into their queues, as far as the plugins' votes go."""
+"""Enqueue: admit pending jobs into their queues if the plugins vote for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pumice import Action, Job, JobHeap, Session
 
 
 class Enqueue(Action):
-    """Admit pending jobs, one at a time, the queues asked for their order again after each.
+    """Admit pending jobs one at a time; the queue order is evaluated again after each job.
 
-    A job that declares no minimum resources is let in without a vote. One that is refused stays
-    pending for this cycle; the jobs behind it still get their chance.
+    A job without minResources is admitted without a vote. One that is rejected stays pending for
+    this cycle; the jobs behind it are still considered.
     """
 
     def execute(self, session: Session) -> None:
@@ -33,4 +33,5 @@ class Enqueue(Action):
 
 
 def _admitted(session: Session, job: Job) -> bool:
+    # Volcano admits a job without minResources even into a closed queue.
     return job.min_resources is None or session.ask.job_enqueueable(job)

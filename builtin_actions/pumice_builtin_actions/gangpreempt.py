@@ -1,4 +1,4 @@
-"""Let starving gangs take room from jobs of lower priority inside their queue."""
+"""Gangpreempt: evict jobs of lower priority inside a queue for its starving gangs."""
 
 from __future__ import annotations
 
@@ -7,48 +7,41 @@ from collections.abc import Iterable
 from pumice import PREEMPTABLE_STATUSES, Action, EvictionKind, Job, Session
 from pumice_builtin_actions.gang.bundles import VictimOrder
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
-from pumice_builtin_actions.greedy.eviction import starving_jobs
 
 
 class Gangpreempt(Action):
-    """Evict as few whole gangs as possible for the whole of a starving job of the same queue.
+    """Evict as few gangs as possible for the whole of a starving job of the same queue.
 
     The surplus of jobs above their minimum goes first; a job that would fall below its minimum is
-    evicted as one. The room is sought domain by domain, so that a network topology is kept.
+    evicted as one. Domains of nodes are tried one by one, so that the job's network topology is
+    honoured.
     """
 
     evicts = True
     needs = ("job_starving", "unified_evictable")
 
     class Options(GangOptions):
-        """As both gang actions have them."""
+        """See :class:`GangOptions`."""
 
     def execute(self, session: Session) -> None:
-        way = GangPolicy(
+        policy = GangPolicy(
             kind=EvictionKind.GANG_PREEMPT,
             reason="gangpreempt",
             statuses=PREEMPTABLE_STATUSES,
-            gives=_is_lower_in_same_queue,
-            turns=lambda job: _served_later(session),
-            entitled=lambda job, tasks: True,
+            may_evict=_has_lower_priority_in_same_queue,
+            victim_order=lambda preemptor: _reverse_job_order(session),
+            is_entitled=lambda preemptor, tasks: True,
+            skips_overused=False,
         )
-        eviction = GangEviction(session, self.options, way)
-        starving = starving_jobs(session)
-        queues = session.order.queue_heap(session.queues[name] for name in starving)
-        while queues:
-            jobs = starving[queues.pop().name]
-            while jobs:
-                job = jobs.pop()
-                with session.turn(job):
-                    eviction.serve(job)
+        GangEviction(session, self.options, policy).run()
 
 
-def _is_lower_in_same_queue(claimant: Job, job: Job) -> bool:
-    return job.queue == claimant.queue and job.priority < claimant.priority
+def _has_lower_priority_in_same_queue(preemptor: Job, job: Job) -> bool:
+    return job.queue == preemptor.queue and job.priority < preemptor.priority
 
 
-def _served_later(session: Session) -> VictimOrder:
-    """Jobs in the reverse of the order in which they are served."""
+def _reverse_job_order(session: Session) -> VictimOrder:
+    """The job that would be served last loses its tasks first."""
     order = session.order
 
     def positions(jobs: Iterable[Job]) -> dict[str, int] | None:

@@ -1,4 +1,4 @@
-"""Let jobs take room from tasks of lower rank inside their queue."""
+"""Preempt: evict tasks of lower rank inside a queue for its starving jobs."""
 
 from __future__ import annotations
 
@@ -7,35 +7,46 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from pumice import PREEMPTABLE_STATUSES, Action, Job, JobHeap, Queue, Session, Statement, Task
-from pumice_builtin_actions.greedy.dry_run import Limits, best_candidate
+from pumice import (
+    PREEMPTABLE_STATUSES,
+    Action,
+    Job,
+    JobHeap,
+    Queue,
+    RequestFit,
+    Session,
+    Statement,
+    Task,
+)
+from pumice_builtin_actions.greedy.dry_run import CandidateLimits, best_candidate
 from pumice_builtin_actions.greedy.eviction import (
-    CurableNodes,
-    best_first,
+    ResolvableNodes,
+    best_rows_first,
     evict_until,
-    may_claim,
+    fits_without,
+    is_eligible,
     pending_tasks,
 )
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import (
-    Accepts,
     Evictable,
     EvictableByQueue,
-    Needed,
+    TaskFilter,
     of_other_jobs,
     of_same_job,
 )
 
 
 class Preempt(Action):
-    """Evict tasks of the same queue for its starving jobs, then inside those jobs.
+    """Evict tasks of other jobs of the queue for its starving jobs, then tasks inside those jobs.
 
-    Between jobs, what was evicted for a job counts only if its minimum is then promised; otherwise
-    all of it is taken back. Inside a job every task that finds room is kept. Nodes are tried from
-    the best score down, and on each the task that would be served last goes first, until queue,
-    room and filters have no objection left.
+    Between jobs, the evictions for a job are committed only if its minimum is then pipelined;
+    otherwise all of them are rolled back. Inside a job every preemption that succeeds is committed.
+    Nodes are tried by falling score. On each, victims are evicted in victim order until the queue
+    may hold the task, the node has enough resources and the filters accept it.
 
     Jobs with a network topology are left out: see gangpreempt.
     """
@@ -43,16 +54,11 @@ class Preempt(Action):
     evicts = True
     needs = ("job_starving", "preemptable")
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="A node that failed for one task is not asked again for its role.",
-        )
+    class Options(ErrorCacheOptions):
         topology_aware: bool = Field(
             False,
             alias="enableTopologyAwarePreemption",
-            description="Try nodes by simulation and take the one whose victims matter least.",
+            description="Simulate evictions on several nodes and take the least harmful victims.",
         )
         worker_count: int = Field(
             16,
@@ -62,38 +68,40 @@ class Preempt(Action):
         min_candidates_percentage: int = Field(
             10,
             alias="minCandidateNodesPercentage",
-            description="Nodes to find before the best is taken, in per cent of those tried.",
+            description="Candidate nodes to find before choosing, in per cent of the nodes tried.",
         )
         min_candidates: int = Field(
             1,
             alias="minCandidateNodesAbsolute",
-            description="Least number of nodes to find before the best is taken.",
+            description="Least number of candidate nodes to find before choosing.",
         )
         max_candidates: int = Field(
             100,
             alias="maxCandidateNodesAbsolute",
-            description="Most nodes to find before the best is taken.",
+            description="Most candidate nodes to find before choosing.",
         )
 
     def execute(self, session: Session) -> None:
         options = self.options
-        limits = Limits(
+        limits = CandidateLimits(
             options.min_candidates_percentage, options.min_candidates, options.max_candidates
         )
-        nodes = CurableNodes(session, remember=options.predicate_error_cache)
+        nodes = ResolvableNodes(session, remember=options.predicate_error_cache)
         _Preemption(session, nodes, limits if options.topology_aware else None).run()
 
 
 class _Preemption:
-    def __init__(self, session: Session, nodes: CurableNodes, limits: Limits | None) -> None:
+    def __init__(
+        self, session: Session, nodes: ResolvableNodes, limits: CandidateLimits | None
+    ) -> None:
         self._session = session
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueLookahead(session) if session.uses("foresight") else None
-        self._nobody = Evictable(session, (), lambda task: False)
-        self._promising = ReachableNodes(session)
-        self._claimants: dict[str, JobHeap] = {}
+        self._lookahead = QueueLookahead(session) if session.uses("foresight") else None
+        self._no_tasks = Evictable(session, (), lambda task: False)
+        self._reachable = ReachableNodes(session)
+        self._preemptors: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
 
     def run(self) -> None:
@@ -101,10 +109,10 @@ class _Preemption:
         for job in session.jobs.values():
             with session.turn(job):
                 self._collect(job)
-        queues = session.order.queue_heap(session.queues[name] for name in self._claimants)
+        queues = session.order.queue_heap(session.queues[name] for name in self._preemptors)
         while queues:
             queue = queues.pop()
-            jobs = self._claimants[queue.name]
+            jobs = self._preemptors[queue.name]
             while jobs:
                 job = jobs.pop()
                 with session.turn(job):
@@ -117,14 +125,14 @@ class _Preemption:
         session = self._session
         if (
             not session.ask.job_starving(job)
-            or not may_claim(session, job)
+            or not is_eligible(session, job)
             or job.has_network_topology
         ):
             return
-        if job.queue not in self._claimants:
-            self._claimants[job.queue] = session.order.job_heap(evicting=True)
+        if job.queue not in self._preemptors:
+            self._preemptors[job.queue] = session.order.job_heap(evicting=True)
             self._starving[job.queue] = []
-        self._claimants[job.queue].push(job)
+        self._preemptors[job.queue].push(job)
         self._starving[job.queue].append(job)
 
     def _between_jobs(self, job: Job) -> None:
@@ -133,10 +141,11 @@ class _Preemption:
             for task in pending_tasks(session, job):
                 if not session.ask.job_starving(job):
                     break
-                # Nobody is to be left out of the queue's tasks, as a rule: then none is looked at.
-                picky = task.best_effort or job.count(*PREEMPTABLE_STATUSES)
-                accepts = of_other_jobs(task) if picky else None
-                self._preempt(statement, _Claim(task, accepts, self._evictable.of(job.queue)))
+                # Usually every evictable task of the queue qualifies, and none need be filtered.
+                filtered = task.best_effort or job.count(*PREEMPTABLE_STATUSES)
+                accepts = of_other_jobs(task) if filtered else None
+                evictable = self._evictable.of(job.queue)
+                self._preempt(statement, _Preemptor(task, accepts, evictable))
             if session.ask.job_pipelined(job):
                 statement.commit()
 
@@ -144,78 +153,85 @@ class _Preemption:
         session = self._session
         jobs = [job] if job.count(*PREEMPTABLE_STATUSES) else []
         for task in pending_tasks(session, job):
-            evictable = Evictable(session, jobs, of_same_job(task)) if jobs else self._nobody
-            claim = _Claim(task, None, evictable)
+            evictable = Evictable(session, jobs, of_same_job(task)) if jobs else self._no_tasks
+            preemptor = _Preemptor(task, None, evictable)
             with session.statement() as statement:
-                if not self._preempt(statement, claim):
+                if not self._preempt(statement, preemptor):
                     return
+                # Volcano commits here without asking whether the job is pipelined.
                 statement.commit()
 
-    def _preempt(self, statement: Statement, claim: _Claim) -> bool:
-        """Make room for one task on one node."""
-        session, task = self._session, claim.task
+    def _preempt(self, statement: Statement, preemptor: _Preemptor) -> bool:
+        """Evict for one task on one node, and pipeline the task there."""
+        session, task = self._session, preemptor.task
         if (
             task.pod.preemption_policy == "Never"
             or session.queries.prepare(task) is not None
             or awaits_nominated_node(session, task)
         ):
             return False
-        promising = self._promising.mask(task.vector, claim.evictable)
+        reachable = self._reachable.mask(task.vector, preemptor.evictable)
         for group in self._nodes.groups(task):
-            rows = group[promising[group]]
+            rows = group[reachable[group]]
             if not len(rows):
                 continue
             if self._limits is not None:
                 wanted = self._limits.wanted(len(group))
-                done = self._on_best_candidate(statement, claim, rows, wanted)
+                done = self._on_best_candidate(statement, preemptor, rows, wanted)
             else:
-                done = self._on_best_node(statement, claim, group, promising)
+                done = self._on_best_node(statement, preemptor, group, reachable)
             if done:
                 return True
         return False
 
     def _on_best_node(
-        self, statement: Statement, claim: _Claim, rows: np.ndarray, promising: np.ndarray
+        self, statement: Statement, preemptor: _Preemptor, rows: np.ndarray, reachable: np.ndarray
     ) -> bool:
-        queries, task = self._session.queries, claim.task
+        queries, task = self._session.queries, preemptor.task
         queue = self._session.queues[task.queue]
-        # All nodes that passed take part in the scores, which may be relative to each other.
+        # Scores may be relative to each other, so all nodes that passed are scored.
         scores = queries.scores(task, rows)
-        chosen = promising[rows]
-        fits_anyway: np.ndarray | None = None
+        tried = reachable[rows]
+        fit = RequestFit(task.vector)
+        fits_already: np.ndarray | None = None
         queue_full: bool | None = None
-        for row in best_first(rows[chosen], scores[chosen]):
-            candidates = claim.candidates_on(row)
-            victims = self._session.ask.preemptable(task, candidates) if candidates else []
+        for row in best_rows_first(scores[tried], rows[tried]):
+            evictable = preemptor.evictable_on(row)
+            victims = self._session.ask.preemptable(task, evictable) if evictable else []
             if not victims:
-                if fits_anyway is None:
-                    fits_anyway = queries.fits_future(task)
-                if not fits_anyway[row]:
+                if fits_already is None:
+                    fits_already = queries.fits_future(task)
+                if not fits_already[row]:
                     continue
             if queue_full is None:
                 queue_full = not self._session.ask.allocatable(queue, task)
             if (
                 queue_full
-                and self._foresight is not None
-                and self._foresight.hopeless(queue, task, row, victims)
+                and self._lookahead is not None
+                and self._lookahead.stays_full(queue, task, row, victims)
             ):
                 continue
-            if self._on_node(statement, task, row, queue, victims):
+            if self._on_node(statement, task, fit, row, queue, victims):
                 return True
         return False
 
     def _on_node(
-        self, statement: Statement, task: Task, row: int, queue: Queue, victims: list[Task]
+        self,
+        statement: Statement,
+        task: Task,
+        fit: RequestFit,
+        row: int,
+        queue: Queue,
+        victims: list[Task],
     ) -> bool:
         session, nodes = self._session, self._session.nodes
-        needed = Needed(task.vector)
-        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
+        if not fits_without(nodes, row, fit, victims):
             return False
 
         def fits() -> bool:
             return (
                 session.ask.allocatable(queue, task)
-                and needed.fits(nodes.future_idle[row])
+                and fit.fits(nodes.future_idle[row].tolist())
                 and session.queries.predicate(task, row) is None
             )
 
@@ -223,17 +239,18 @@ class _Preemption:
             evicted = evict_until(session, trial, task, victims, fits, "preempt")
             if evicted is None:
                 return False
-            weighty = any(not victim.best_effort for victim in evicted)
-            if trial.pipeline(task, row, eviction_occurred=weighty) is not None:
+            # For Volcano the eviction of best-effort tasks alone does not count as one.
+            freed = any(not victim.best_effort for victim in evicted)
+            if trial.pipeline(task, row, eviction_occurred=freed) is not None:
                 return False
             statement.merge(trial)
         return True
 
     def _on_best_candidate(
-        self, statement: Statement, claim: _Claim, rows: np.ndarray, wanted: int
+        self, statement: Statement, preemptor: _Preemptor, rows: np.ndarray, wanted: int
     ) -> bool:
-        session, task = self._session, claim.task
-        best = best_candidate(session, task, rows, claim.candidates_on, wanted)
+        session, task = self._session, preemptor.task
+        best = best_candidate(session, task, rows, preemptor.evictable_on, wanted)
         if best is None:
             return False
         with session.statement() as trial:
@@ -245,14 +262,14 @@ class _Preemption:
         return True
 
 
-class _Claim(NamedTuple):
-    """A task that room is sought for, and from whom it may be taken."""
+class _Preemptor(NamedTuple):
+    """A task to evict for, and the tasks that may be evicted for it."""
 
     task: Task
-    accepts: Accepts | None
-    """Which of the prey may be taken; None: all."""
+    accepts: TaskFilter | None
+    """Which of the evictable tasks may go; None: all."""
     evictable: Evictable
 
-    def candidates_on(self, row: int) -> list[Task]:
+    def evictable_on(self, row: int) -> list[Task]:
         tasks, accepts = self.evictable.tasks[row], self.accepts
         return tasks if accepts is None else [task for task in tasks if accepts(task)]

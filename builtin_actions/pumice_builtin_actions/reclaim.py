@@ -1,37 +1,33 @@
-"""Take back from other queues what a starving queue deserves."""
+"""Reclaim: take back from other queues what a starving queue deserves."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from pumice import Action, Job, LiveHeap, Queue, Session, Statement, Task, TaskStatus
+from pumice import Action, Job, LiveHeap, Queue, RequestFit, Session, Statement, Task, TaskStatus
 from pumice_builtin_actions.greedy.eviction import (
-    CurableNodes,
+    ResolvableNodes,
     evict_until,
+    fits_without,
     pending_tasks,
     starving_jobs,
 )
+from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.victims import Accepts, EvictableByQueue, Needed, of_other_queues
+from pumice_builtin_actions.greedy.victims import EvictableByQueue, TaskFilter, of_other_queues
 
 
 class Reclaim(Action):
     """Evict running tasks of other queues for the starving jobs of a queue.
 
-    Nodes are tried in order, without scores. A node that holds nobody to reclaim from is passed
-    over even when it has room. What was evicted for a job counts only if the job's minimum is
-    then promised; otherwise all of it is taken back.
+    Nodes are tried in order, without scores. A node without reclaimable tasks is skipped even when
+    the task would fit there. The evictions for a job are committed only if its minimum is then
+    pipelined; otherwise all of them are rolled back.
     """
 
     evicts = True
     needs = ("job_starving", "reclaimable")
 
-    class Options(Action.Options):
-        predicate_error_cache: bool = Field(
-            True,
-            alias="predicateErrorCacheEnable",
-            description="Accepted for compatibility: each task is asked about all nodes.",
-        )
+    class Options(IgnoredErrorCacheOptions):
+        """See :class:`IgnoredErrorCacheOptions`."""
 
     def execute(self, session: Session) -> None:
         _Reclaiming(session).run()
@@ -40,10 +36,10 @@ class Reclaim(Action):
 class _Reclaiming:
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._nodes = CurableNodes(session, remember=False)
+        self._nodes = ResolvableNodes(session, remember=False)
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
-        self._promising = ReachableNodes(session)
+        self._reachable = ReachableNodes(session)
 
     def run(self) -> None:
         session = self._session
@@ -52,18 +48,20 @@ class _Reclaiming:
             self._serve_queue(queues.pop(), queues)
 
     def _serve_queue(self, queue: Queue, queues: LiveHeap[Queue]) -> None:
-        """Serve all jobs of a queue; whether it is overused is asked once, before the first."""
+        """Serve all jobs of a queue."""
         session, jobs = self._session, self._starving[queue.name]
         asked = False
         while jobs:
             job = jobs.pop()
             with session.turn(job):
+                # Volcano asks once per queue, not per job; conformance pins it.
                 if not asked and session.ask.overused(queue):
                     return
                 asked = True
                 self._serve(job, queue)
             if jobs:
-                # Nobody is left when it comes up again; but a push puts the heap in order anew.
+                # The queue has no jobs left when it is popped again, but Volcano's push reorders
+                # the heap of queues.
                 queues.push(queue)
 
     def _serve(self, job: Job, queue: Queue) -> None:
@@ -83,37 +81,36 @@ class _Reclaiming:
             if ask.job_pipelined(job):
                 statement.commit()
 
-    def _reclaim_for(self, statement: Statement, task: Task, accepts: Accepts) -> bool:
+    def _reclaim_for(self, statement: Statement, task: Task, accepts: TaskFilter) -> bool:
         evictable, own = self._evictable.reclaimable(), None
-        someone = evictable.count > 0
+        has_victims = evictable.count > 0
         if self._session.queues[task.queue].reclaimable:
             own = self._evictable.of(task.queue)
-            someone = evictable.count > own.count
-        promising = self._promising.mask(task.vector, evictable, own) & someone
+            has_victims = evictable.count > own.count
+        # Volcano skips a node without reclaimable tasks, even an idle one.
+        worth_trying = self._reachable.mask(task.vector, evictable, own) & has_victims
+        fit = RequestFit(task.vector)
         for group in self._nodes.groups(task):
-            for row in group[promising[group]].tolist():
+            for row in group[worth_trying[group]].tolist():
                 candidates = [victim for victim in evictable.tasks[row] if accepts(victim)]
-                if self._reclaim_on(statement, task, row, candidates):
+                if self._reclaim_on(statement, task, fit, row, candidates):
                     return True
         return False
 
     def _reclaim_on(
-        self, statement: Statement, task: Task, row: int, candidates: list[Task]
+        self, statement: Statement, task: Task, fit: RequestFit, row: int, candidates: list[Task]
     ) -> bool:
         session, nodes = self._session, self._session.nodes
         victims = session.ask.reclaimable(task, candidates)
-        needed = Needed(task.vector)
-        if not needed.fits(sum((victim.vector for victim in victims), nodes.future_idle[row])):
+        if not fits_without(nodes, row, fit, victims):
             return False
+
+        def enough() -> bool:
+            # Volcano asks neither allocatable nor the filters again after the evictions.
+            return fit.fits(nodes.future_idle[row].tolist())
+
         with session.statement() as trial:
-            evicted = evict_until(
-                session,
-                trial,
-                task,
-                victims,
-                lambda: needed.fits(nodes.future_idle[row]),
-                "reclaim",
-            )
+            evicted = evict_until(session, trial, task, victims, enough, "reclaim")
             if evicted is None:
                 return False
             if trial.pipeline(task, row, eviction_occurred=bool(evicted)) is not None:

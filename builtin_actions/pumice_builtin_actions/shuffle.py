@@ -1,4 +1,4 @@
-"""Evict what plugins name for the good of the cluster."""
+"""Shuffle: evict the tasks that plugins want moved, such as those picked by rescheduling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pumice import Action, Session, Task, TaskStatus
 
 
 class Shuffle(Action):
-    """Evict the running tasks that the plugins' ``victim_tasks`` name, for nobody in particular."""
+    """Evict the running tasks that plugins return from ``victim_tasks``, for no particular job.
+
+    Volcano does not ask whether these tasks are preemptable.
+    """
 
     evicts = True
     needs = ("victim_tasks",)
@@ -20,7 +23,11 @@ class Shuffle(Action):
             victims = session.ask.victim_tasks(running)
         for task in victims:
             if task.node not in session.nodes.row_of:
-                logger.warning("shuffle: {} runs on {}, which is unknown", task.key, task.node)
+                logger.warning(
+                    "shuffle: task {} runs on node {}, which is not in the cluster",
+                    task.key,
+                    task.node,
+                )
                 continue
             with session.turn(task.job), session.statement() as statement:
                 statement.evict(task, "shuffle")

@@ -1,4 +1,4 @@
-"""Empty nodes gently: an action, the question that it asks, and a plugin that answers it."""
+"""Drain nodes gently: an action, the extension point that it asks, and a plugin for it."""
 
 from pydantic import Field
 
@@ -15,15 +15,15 @@ from pumice import (
 
 
 class DrainSpecs:
-    """What the action asks; any installed plugin may answer."""
+    """The extension point of the action; any installed plugin may implement it."""
 
     @extension_point(combine=combine.Any_())
     def should_drain(self, node: NodeHandle) -> bool | None:
-        """Whether a node should be emptied.
+        """Whether a node should be drained.
 
         Asked by drain, once per node and cycle. None is no opinion.
 
-        Nobody: no node is emptied.
+        Nobody: no node is drained.
         """
 
 
@@ -41,7 +41,7 @@ class DrainLabel(Plugin):
 
 
 class Drain(Action):
-    """Evict tasks from nodes that should be emptied, as long as their job keeps its minimum."""
+    """Evict tasks from nodes that should be drained, as long as their job keeps its minimum."""
 
     class Options(Action.Options):
         limit: int = Field(
@@ -54,10 +54,10 @@ class Drain(Action):
     def execute(self, session: Session) -> None:
         left = self.options.limit or len(session.cluster.tasks)
         for node in session.nodes.view().handles():
-            named = False
+            drains = False
             with session.turn():
-                named = session.ask.should_drain(node)
-            if not named:
+                drains = session.ask.should_drain(node)
+            if not drains:
                 continue
             for task in sorted(node.tasks, key=lambda task: task.key):
                 job = task.job
@@ -65,6 +65,6 @@ class Drain(Action):
                     continue
                 if left and job.ready_count > job.min_available:
                     with session.turn(job), session.statement() as statement:
-                        statement.evict(task, f"{node.name} is drained")
+                        statement.evict(task, f"node {node.name} is drained")
                         statement.commit()
                         left -= 1

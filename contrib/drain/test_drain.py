@@ -16,7 +16,7 @@ SCENARIOS = Path(__file__).parent / "scenarios"
     [({"drain": "true"}, True), ({"drain": "false"}, False), ({}, False)],
     ids=["marked", "marked off", "unmarked"],
 )
-def test_a_label_says_which_nodes_to_empty(labels: dict[str, str], expected: bool) -> None:
+def test_the_label_says_which_nodes_to_drain(labels: dict[str, str], expected: bool) -> None:
     session: Any = None
     node: Any = SimpleNamespace(labels=labels)
     plugin = DrainLabel(session, DrainLabel.Options(), "drainlabel")
@@ -29,7 +29,7 @@ def test_the_scenarios_hold() -> None:
     assert "3 passed" in result.output
 
 
-def test_nobody_answering_drains_nothing(tmp_path: Path) -> None:
+def test_without_a_plugin_no_node_is_drained(tmp_path: Path) -> None:
     text = (SCENARIOS / "minimum.yaml").read_text().replace(", drainlabel", "")
     (tmp_path / "minimum.yaml").write_text(text)
     result = CliRunner().invoke(main, ["test", str(tmp_path)])

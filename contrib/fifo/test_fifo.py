@@ -21,7 +21,7 @@ from pumice_fifo import Fifo
 def test_jobs_go_in_the_order_of_submission(
     left: tuple[float, int], right: tuple[float, int], expected: int
 ) -> None:
-    session: Any = None  # the order needs nothing of it
+    session: Any = None  # the order does not use it
     jobs: list[Any] = [SimpleNamespace(created=c, priority=p) for c, p in (left, right)]
     assert Fifo(session, Fifo.Options(), "fifo").job_order(*jobs) == expected
 

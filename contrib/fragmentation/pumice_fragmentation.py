@@ -11,19 +11,19 @@ _WHOLE = 1000  # the node table counts scalars in thousandths
 class Fragmentation(Plugin):
     """Prefer the node whose leftover GPUs stay most usable.
 
-    Filled with tasks of one size, a node can use ``free - free mod size`` of its free GPUs. The
-    part of them, in the mean over the usual sizes, is how usable they are; the score is by how
-    much the task raises that, scaled so that 50 is no change.
+    Filled with tasks of one size, a node can use ``free - free mod size`` of its free GPUs. Their
+    usability is that as a fraction of the free GPUs, averaged over the usual sizes. The score is
+    how much the task raises the usability, scaled so that 50 is no change.
     """
 
     class Options(Plugin.Options):
         resource: str = Field(
-            "nvidia.com/gpu", alias="fragmentation.resource", description="What is packed."
+            "nvidia.com/gpu", alias="fragmentation.resource", description="The resource to pack."
         )
         sizes: tuple[int, ...] = Field(
             (1, 2, 4, 8),
             alias="fragmentation.sizes",
-            description="How many GPUs a task usually asks for.",
+            description="The numbers of GPUs that tasks usually request.",
         )
         weight: float = Field(
             1.0, ge=0, alias="fragmentation.weight", description="Weight of the whole score."
@@ -33,7 +33,7 @@ class Fragmentation(Plugin):
         @classmethod
         def _positive(cls, value: tuple[int, ...]) -> tuple[int, ...]:
             if not value or min(value) < 1:
-                raise ValueError("should be whole numbers from 1, at least one of them")
+                raise ValueError("should be one or more whole numbers from 1")
             return value
 
     @hookimpl
@@ -42,7 +42,7 @@ class Fragmentation(Plugin):
         self._sizes = np.array(self.options.sizes, np.int64)
 
     def _usable(self, idle: np.ndarray) -> np.ndarray:
-        """Per node: the part of its free GPUs that tasks can use; 1 where none is left."""
+        """Per node: the fraction of its free GPUs that tasks can use; 1 where none is free."""
         free = np.maximum(idle, 0) / _WHOLE
         whole = np.floor(free)
         used = (whole[:, None] - whole[:, None] % self._sizes).mean(axis=1)
@@ -52,10 +52,10 @@ class Fragmentation(Plugin):
 
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        asked = 0 if self._gpu is None else int(task.vector[self._gpu])
-        if not asked:
+        requested = 0 if self._gpu is None else int(task.vector[self._gpu])
+        if not requested:
             return None
         idle = nodes.idle[:, self._gpu]
-        gain = self._usable(idle - asked) - self._usable(idle)
+        gain = self._usable(idle - requested) - self._usable(idle)
         scores: np.ndarray = self.options.weight * 50.0 * (1.0 + gain)
         return scores

@@ -13,13 +13,13 @@ from pumice_fragmentation import Fragmentation
 GPU = "nvidia.com/gpu"
 
 
-def scores(free: list[float], asked: float, **options: Any) -> list[float] | None:
-    """What nodes with so many free GPUs score for a task that asks for some."""
+def scores(free: list[float], requested: float, **options: Any) -> list[float] | None:
+    """What nodes with so many free GPUs score for a task that requests some."""
     dimensions = SimpleNamespace(position={"cpu": 0, GPU: 1})
     session: Any = SimpleNamespace(nodes=SimpleNamespace(dimensions=dimensions))
     plugin = Fragmentation(session, Fragmentation.Options(**options), "fragmentation")
     plugin.on_session_open()
-    task: Any = SimpleNamespace(vector=np.array([1000, int(asked * 1000)]))
+    task: Any = SimpleNamespace(vector=np.array([1000, int(requested * 1000)]))
     nodes: Any = SimpleNamespace(idle=np.array([[0, int(f * 1000)] for f in free]))
     result = plugin.batch_node_order(task, nodes)
     return None if result is None else [round(score, 1) for score in result.tolist()]
@@ -30,7 +30,7 @@ def test_the_table_of_the_readme() -> None:
 
 
 @pytest.mark.parametrize(
-    "free, asked, best",
+    "free, requested, best",
     [
         pytest.param([8, 7], 1, 1, id="seven is broken already"),
         pytest.param([8, 6], 2, 1, id="two of six rather than of eight"),
@@ -40,11 +40,11 @@ def test_the_table_of_the_readme() -> None:
     ],
 )
 def test_the_leftover_that_stays_most_usable_wins(
-    free: list[float], asked: float, best: int
+    free: list[float], requested: float, best: int
 ) -> None:
-    found = scores(free, asked)
-    assert found is not None
-    assert found.index(max(found)) == best
+    scored = scores(free, requested)
+    assert scored is not None
+    assert scored.index(max(scored)) == best
 
 
 def test_options_change_the_score() -> None:

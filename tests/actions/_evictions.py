@@ -36,8 +36,8 @@ def outcome(decisions: Decisions) -> tuple[Any, ...]:
     return decisions.binds, decisions.pipelined, decisions.evictions, decisions.task_states
 
 
-def look_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every node look as if evictions there could free enough."""
+def try_every_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switch the shortcuts off that skip nodes where evictions cannot be enough."""
 
     def everywhere(
         self: ReachableNodes, request: np.ndarray, evictable: Evictable, *_: Any
@@ -45,11 +45,11 @@ def look_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.ones(len(evictable.tasks), bool)
 
     monkeypatch.setattr(ReachableNodes, "mask", everywhere)
-    monkeypatch.setattr(QueueLookahead, "hopeless", lambda *args: False)
+    monkeypatch.setattr(QueueLookahead, "stays_full", lambda *args: False)
 
 
 def crowded_world(seed: int) -> World:
-    """Nodes that are almost full, and jobs of several queues that want in."""
+    """Nodes that are almost full, and pending jobs of several queues."""
     rng = random.Random(seed)
     world = World()
     names = [f"n{number}" for number in range(rng.randint(2, 5))]

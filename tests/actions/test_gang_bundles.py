@@ -1,4 +1,4 @@
-"""Bundles: what a job can spare, what takes it down whole, and which goes first."""
+"""Bundles: a job's surplus, what takes it below its minimum, and the eviction order."""
 
 import math
 import random
@@ -8,7 +8,13 @@ import pytest
 
 from pumice.model.facts import SubGroupPolicy
 from pumice.model.task import PREEMPTABLE_STATUSES
-from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, in_order, in_turn, make_bundles
+from pumice_builtin_actions.gang.bundles import (
+    Bundle,
+    VictimOrder,
+    in_order,
+    make_bundles,
+    total_order,
+)
 from pumice_builtin_actions.gang.donors import Donors
 from pumice_builtin_plugins.gang import Gang
 from tests.actions._evictions import crowded_world
@@ -78,26 +84,26 @@ class TestSurplus:
         assert bundles(world) == [(False, ["v-1"]), (True, ["v-0"])]
 
 
-class TestWorth:
-    """What an eviction gives of the need, per what the cluster loses."""
+class TestBenefit:
+    """The share of the request that an eviction frees, per share of it that is lost."""
 
     def test_surplus_loses_nothing(self):
         session = World().node("n").job("v", 2, min_member=1, on=["n", "n"]).session(WIRING)
         job = session.jobs["ns/v"]
         need = session.nodes.dimensions.vector(amount(cpu=1))
-        assert Bundle(job, list(job.tasks.values()), whole=False).worth(need) == math.inf
+        assert Bundle(job, list(job.tasks.values()), whole=False).benefit(need) == math.inf
 
     def test_more_than_is_needed_counts_as_loss_only(self):
         world = World().node("n", cpu=9).job("v", 2, cpu=2, memory=0, on=["n", "n"])
         session = world.session(WIRING)
         job = session.jobs["ns/v"]
         need = session.nodes.dimensions.vector(amount(cpu=2))
-        assert Bundle(job, list(job.tasks.values()), whole=True).worth(need) == pytest.approx(0.5)
+        assert Bundle(job, list(job.tasks.values()), whole=True).benefit(need) == pytest.approx(0.5)
         one = [next(iter(job.tasks.values()))]
-        assert Bundle(job, one, whole=True).worth(need) == pytest.approx(0.5)
+        assert Bundle(job, one, whole=True).benefit(need) == pytest.approx(0.5)
 
 
-def test_bundles_of_jobs_that_tie_go_by_worth_then_by_name():
+def test_bundles_of_jobs_that_tie_go_by_benefit_then_by_name():
     world = World().node("n", cpu=99)
     for name, tasks in (("b", 2), ("a", 2), ("big", 4)):
         world.job(name, tasks, cpu=1, memory=0, on=["n"] * tasks)
@@ -110,29 +116,29 @@ def test_bundles_of_jobs_that_tie_go_by_worth_then_by_name():
     assert [bundle.job.name for bundle in ordered] == ["a", "b", "big"]
 
 
-class TestTurns:
-    """One order for many jobs, where every comparison agrees with it."""
+class TestTotalOrder:
+    """One order of many jobs that agrees with every comparison."""
 
     JOBS = tuple(SimpleNamespace(number=number) for number in (2, 0, 3, 1))
 
-    def test_jobs_are_lined_up(self):
-        turns = in_turn(self.JOBS, lambda left, right: left.number > right.number)
-        assert [job.number for job in turns] == [3, 2, 1, 0]
+    def test_jobs_are_put_in_order(self):
+        ordered = total_order(self.JOBS, lambda left, right: left.number > right.number)
+        assert [job.number for job in ordered] == [3, 2, 1, 0]
 
-    def test_jobs_of_which_neither_goes_first_are_not(self):
-        assert in_turn(self.JOBS, lambda left, right: left.number > right.number + 1) is None
+    def test_jobs_that_tie_have_none(self):
+        assert total_order(self.JOBS, lambda left, right: left.number > right.number + 1) is None
 
-    def test_nor_are_jobs_that_go_round_in_circles(self):
+    def test_jobs_in_a_cycle_have_none(self):
         def precedes(left, right):
             return (left.number - right.number) % 3 == 1
 
-        assert in_turn([job for job in self.JOBS if job.number < 3], precedes) is None
+        assert total_order([job for job in self.JOBS if job.number < 3], precedes) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bundles_are_made_anew_for_jobs_that_something_happened_to(seed):
+def test_bundles_of_changed_jobs_are_made_again(seed):
     session = crowded_world(seed).session(WIRING)
-    givers, rng = Donors(session, PREEMPTABLE_STATUSES), random.Random(seed)
+    donors, rng = Donors(session, PREEMPTABLE_STATUSES), random.Random(seed)
 
     def made(job, rows):
         tasks = [
@@ -150,9 +156,9 @@ def test_bundles_are_made_anew_for_jobs_that_something_happened_to(seed):
     every = range(len(session.nodes))
     with session.statement() as statement:
         for task in rng.sample(running, len(running)):
-            givers.renew()
+            donors.refresh()
             some = frozenset(rng.sample(every, rng.randint(0, len(every))))
             for job in session.jobs.values():
-                assert shown(givers.bundles(job, None)) == made(job, every)
-                assert shown(givers.bundles(job, some)) == made(job, some)
+                assert shown(donors.bundles(job, None)) == made(job, every)
+                assert shown(donors.bundles(job, some)) == made(job, some)
             statement.evict(task, "test")

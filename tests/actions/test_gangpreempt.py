@@ -61,18 +61,18 @@ def test_without_domains_the_jobs_served_last_go():
     assert evicted(run(racks())) == ["v4-t-0", "v3-t-0"]
 
 
-def test_an_eviction_tells_the_action_and_who_gains():
-    told = {(e.action, e.claimant) for e in run(racks()).evictions}
-    assert told == {("gangpreempt", "ns/w")}
+def test_an_eviction_names_the_action_and_the_claimant():
+    recorded = {(e.action, e.claimant) for e in run(racks()).evictions}
+    assert recorded == {("gangpreempt", "ns/w")}
 
 
-def test_victims_and_places_are_of_the_first_domain_that_gives_room():
+def test_victims_and_nodes_are_of_the_first_domain_that_can_be_freed():
     decisions = run(racks(), Racks)
     assert evicted(decisions) == ["v2-t-0", "v1-t-0"]
     assert sorted(promised(decisions).values()) == ["n1", "n2"]
 
 
-def test_a_domain_that_gives_too_little_is_passed_over():
+def test_a_domain_with_too_few_victims_is_skipped():
     world = racks()
     world.inventory.groups["ns/v1"].annotations = {"volcano.sh/preemptable": "false"}
     decisions = run(world, Racks)
@@ -82,13 +82,13 @@ def test_a_domain_that_gives_too_little_is_passed_over():
 @pytest.mark.parametrize(
     "most, taken", [(1, []), (2, ["v4-t-0", "v3-t-0"]), (0, ["v4-t-0", "v3-t-0"])]
 )
-def test_no_more_than_so_many_domains_are_tried(most, taken):
+def test_at_most_max_domains_are_tried(most, taken):
     world = racks()
     world.inventory.groups["ns/v1"].annotations = {"volcano.sh/preemptable": "false"}
     assert evicted(run(world, Racks, options={"maxDomains": most})) == taken
 
 
-def test_a_topology_without_any_domain_leaves_the_job_out():
+def test_a_hard_topology_without_a_domain_skips_the_job():
     class Nowhere(Plugin):
         """Knows no hypernode for any job."""
 
@@ -131,7 +131,7 @@ def test_plugins_are_asked_with_the_job_and_the_domain():
     assert contexts == [(EvictionKind.GANG_PREEMPT, "w", "left")]
 
 
-def test_without_a_vote_nobody_is_evicted():
+def test_without_a_vote_no_task_is_evicted():
     world = racks()
     decisions = world.run(policy([Drf, Proportion], [Starving], actions=[Gangpreempt]))
     assert evicted(decisions) == []
@@ -146,7 +146,7 @@ class Starving(Plugin):
 
 
 def divided(min_groups: int) -> World:
-    """A claimant of two sub-jobs of one task, on two nodes that hold one job each."""
+    """A starving job of two sub-jobs of one task, on two nodes that hold one job each."""
     rule = SubGroupPolicy("g", match_label_keys=("group",), size=1, min_sub_groups=min_groups)
     world = World()
     for number in (1, 2):
@@ -163,8 +163,8 @@ def test_all_sub_jobs_are_needed_in_sum_before_any_is_placed():
     assert set(promised(decisions)) == {"w-1", "w-2"}
 
 
-def test_a_sub_job_that_finds_no_room_takes_back_what_was_promised_to_the_others():
-    """Room for both in sum comes one bundle before room for the second on any node."""
+def test_a_sub_job_that_does_not_fit_rolls_back_the_others():
+    """The sum is enough for both one bundle before any node is enough for the second."""
     rule = SubGroupPolicy("g", match_label_keys=("group",), size=1, min_sub_groups=2)
     world = World().node("n1", cpu=2).node("n2", cpu=1).node("n3", cpu=1)
     for number, (name, node) in enumerate((("a", "n1"), ("b", "n1"), ("c", "n3"))):
@@ -178,14 +178,14 @@ def test_a_sub_job_that_finds_no_room_takes_back_what_was_promised_to_the_others
 
 def test_placing_stops_with_the_sub_job_that_completes_the_minimum():
     decisions = run(divided(1))
-    # The need was counted for both, so both victims go.
+    # The request was summed up for both, so both victims go.
     assert evicted(decisions) == ["v2-t-0", "v1-t-0"]
     assert set(promised(decisions)) == {"w-1"}
 
 
 def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     class Moody(Plugin):
-        """Cannot look at one job's claims."""
+        """Raises for one job."""
 
         @hookimpl
         def unified_evictable(self, context, candidates):
@@ -201,7 +201,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_clusters_keep_their_books(seed):
+def test_accounts_stay_consistent_in_random_clusters(seed):
     wiring = policy(TIER, [Drf, Predicates, Proportion], actions=[Gangpreempt])
     decisions = crowded_world(seed).run(wiring)
     claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}

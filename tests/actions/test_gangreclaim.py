@@ -1,4 +1,4 @@
-"""gangreclaim: what a queue may take for whole jobs, and from whom."""
+"""gangreclaim: what a queue may take back for whole jobs, and from which queues."""
 
 import pytest
 
@@ -17,7 +17,7 @@ TIER = [Priority, Gang, Conformance]
 
 
 def busy(**facts) -> World:
-    """Two jobs of queue ``a`` fill a node; a job of queue ``b`` wants half of it."""
+    """Two jobs of queue ``a`` fill a node; a job of queue ``b`` requests half of it."""
     world = World().node("n", cpu=4)
     for name in ("v1", "v2"):
         world.job(name, 2, queue="a", on=["n", "n"], priority=9)
@@ -28,7 +28,7 @@ def run(world, *plugins, **settings):
     return world.run(policy([*TIER, *plugins], actions=[Gangreclaim], **settings))
 
 
-def test_an_eviction_tells_the_action_and_who_gains():
+def test_an_eviction_names_the_action_and_the_claimant():
     decisions = run(busy())
     assert {(e.action, e.claimant) for e in decisions.evictions} == {("gangreclaim", "ns/w")}
     assert evicted(decisions) == ["v1-t-0", "v1-t-1"]
@@ -58,7 +58,7 @@ def test_plugins_are_asked_about_all_pending_tasks_together():
 
 def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     class Moody(Plugin):
-        """Cannot say whether the first job's queue is overused."""
+        """Raises when asked whether the first job's queue is overused."""
 
         @hookimpl
         def on_session_open(self):
@@ -76,7 +76,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_clusters_keep_their_books(seed):
+def test_accounts_stay_consistent_in_random_clusters(seed):
     decisions = crowded_world(seed).run(policy(TIER, [Capacity, Predicates], actions=[Gangreclaim]))
     claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
     assert {eviction.claimant for eviction in decisions.evictions} <= claimants

@@ -13,7 +13,7 @@ from pumice_builtin_plugins.nodeorder.plugin import NodeOrder
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
-from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome, with_options
+from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node, with_options
 from tests.framework._build import World, plugin_entry, policy, promised, reasons
 
 TIER = [Priority, Gang, Conformance]
@@ -26,7 +26,7 @@ def full_node(tasks: int = 3, name: str = "n", job: str = "v") -> World:
     return world.job(job, tasks, min_member=0, on=[name] * tasks)
 
 
-def test_an_eviction_tells_the_action_and_who_gains():
+def test_an_eviction_names_the_action_and_the_claimant():
     decisions = full_node().job("w", priority=5).run(PLAIN)
     (eviction,) = decisions.evictions
     assert (eviction.action, eviction.claimant) == ("preempt", "ns/w")
@@ -34,15 +34,15 @@ def test_an_eviction_tells_the_action_and_who_gains():
     assert decisions.pipelined[0].eviction_occurred
 
 
-def test_evicting_only_tasks_without_requests_is_no_eviction_to_wait_for():
+def test_evicting_best_effort_tasks_alone_does_not_count_as_an_eviction():
     world = World().node("n", pods=1).job("v", min_member=0, cpu=0, memory=0, on=["n"])
     decisions = world.job("w", priority=5).run(PLAIN)
     assert evicted(decisions) == ["v-t-0"]
     assert not decisions.pipelined[0].eviction_occurred
 
 
-def test_a_claimant_that_has_lost_tasks_meanwhile_is_served_sooner():
-    """By the smaller share that it has now: c takes what b would have taken."""
+def test_a_preemptor_that_has_lost_tasks_meanwhile_is_served_sooner():
+    """Its share is smaller now, so c gets what b would have got."""
     world = World().node("n", cpu=3, labels={"room": "n"}).node("m", cpu=3, labels={"room": "m"})
     world.job("v", 3, on=["m"] * 3)
     for name in "abc":
@@ -91,7 +91,7 @@ def test_filters_are_asked_again_after_every_eviction():
     assert evicted(decisions) == ["v-t-2", "v-t-1"]
 
 
-def test_a_node_that_never_passes_gives_everybody_back():
+def test_a_node_that_never_passes_rolls_back_its_evictions():
     world = World().node("n", cpu=8).job("v", 3, min_member=0, on=["n"] * 3).job("w", priority=5)
     decisions = world.run(policy([*TIER, plugin_entry(Crowded, most=-1)], actions=[Preempt]))
     assert evicted(decisions) == []
@@ -99,7 +99,7 @@ def test_a_node_that_never_passes_gives_everybody_back():
 
 
 @pytest.mark.parametrize("code", [Code.UNRESOLVABLE, Code.ERROR, Code.WAIT, Code.SKIP])
-def test_a_node_with_an_objection_that_no_eviction_cures_is_not_tried(code):
+def test_a_node_whose_refusal_no_eviction_resolves_is_not_tried(code):
     world = World().node("n", cpu=8).job("v", 3, min_member=0, on=["n"] * 3).job("w", priority=5)
     decisions = world.run(policy([*TIER, plugin_entry(Crowded, code=code)], actions=[Preempt]))
     assert evicted(decisions) == []
@@ -140,13 +140,13 @@ class TestErrorCache:
     def test_it_can_be_switched_off(self):
         assert self.run(role="worker", enabled="false") == ["v-t-2"]
 
-    def test_tasks_without_a_role_are_asked_anew(self):
+    def test_tasks_without_a_role_are_asked_again(self):
         assert self.run(role="") == ["v-t-2"]
 
 
 def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     class Moody(Plugin):
-        """Cannot look at one job's claims."""
+        """Raises for one job."""
 
         @hookimpl
         def preemptable(self, preemptor, candidates):
@@ -161,7 +161,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     assert "failed in preemptable: RuntimeError: fell over" in reasons(decisions)["w1"]
 
 
-def test_what_was_served_inside_a_job_before_the_first_failure_stays():
+def test_preemptions_inside_a_job_before_the_first_failure_stay():
     world = World().node("n", cpu=1).job("j", 0, min_member=4)
     world.pod("j-a-0", "ns/j", node="n", priority=1)
     world.pod("j-a-1", "ns/j", priority=9).pod("j-a-2", "ns/j", priority=5, cpu=9)
@@ -172,8 +172,8 @@ def test_what_was_served_inside_a_job_before_the_first_failure_stays():
     assert promised(decisions) == {"j-a-1": "n"}
 
 
-def test_between_jobs_a_job_does_not_take_from_itself():
-    """Inside the job the first pod in line cannot be helped, which ends its turn there."""
+def test_between_jobs_a_job_does_not_evict_its_own_tasks():
+    """Inside the job the first pod fails, which ends the job's turn."""
     world = World().node("n", cpu=1).job("j", 0, min_member=0)
     world.pod("j-a-0", "ns/j", node="n", priority=1)
     world.pod("j-a-1", "ns/j", priority=9, cpu=99).pod("j-a-2", "ns/j", priority=8)
@@ -181,7 +181,7 @@ def test_between_jobs_a_job_does_not_take_from_itself():
 
 
 class TestNominatedNode:
-    """A task that was promised a node does not preempt twice for it."""
+    """A task with a nominated node does not preempt again for it."""
 
     def run(self, *plugins, **lone):
         """With a pod of no job on the node, which is described by ``lone``."""
@@ -193,15 +193,15 @@ class TestNominatedNode:
     def test_it_waits_while_the_node_passes_the_filters(self):
         assert self.run() == []
 
-    def test_it_preempts_where_the_node_does_not_pass_and_nobody_leaves(self):
+    def test_it_preempts_where_the_node_does_not_pass_and_no_pod_is_terminating(self):
         assert self.run(Crowded) == ["v-t-0"]
 
-    def test_it_looks_elsewhere_where_no_eviction_could_make_the_node_pass(self):
+    def test_it_tries_other_nodes_where_no_eviction_can_make_the_node_pass(self):
         world = full_node(1, "n").node("other", cpu=1).job("x", min_member=0, on=["other"])
         world.job("w", priority=5, pod={"nominated_node": "n"})
 
         class Dead(Plugin):
-            """Says that one node is beyond help."""
+            """Refuses one node whatever is evicted."""
 
             @hookimpl(scope="static")
             def predicate(self, task, node):
@@ -217,7 +217,7 @@ class TestNominatedNode:
             pytest.param("DeletionByTaintManager", 0, ["v-t-0"], id="leaves for another reason"),
         ],
     )
-    def test_it_waits_for_who_leaves_for_a_preemption(self, reason, priority, taken):
+    def test_it_waits_for_a_pod_that_terminates_after_a_preemption(self, reason, priority, taken):
         condition = {"type": "DisruptionTarget", "status": "True", "reason": reason}
         lone = {"deleted": 1.0, "conditions": (condition,), "priority": priority}
         assert self.run(plugin_entry(Crowded, most=0), **lone) == taken
@@ -236,7 +236,7 @@ class Bound(Plugin):
 
 
 class FarSighted(Bound):
-    """The same, and it can tell what would be."""
+    """The same, with the simulation hooks."""
 
     @hookimpl
     def simulate_remove_task(self, cycle_state, task, removed):
@@ -249,7 +249,7 @@ class FarSighted(Bound):
 
 
 class TestFullQueue:
-    """A queue that is above its bounds: nodes on which evictions cannot cure that are left."""
+    """A queue above its limit: nodes whose victims cannot change that are skipped."""
 
     @pytest.mark.parametrize("plugin", [Bound, FarSighted])
     @pytest.mark.parametrize("most, taken", [(4, 1), (3, 2), (2, 0)])
@@ -261,9 +261,7 @@ class TestFullQueue:
         assert len(decisions.pipelined) == bool(taken)
 
     @pytest.mark.parametrize("plugin, trials", [(Bound, 2), (FarSighted, 0)])
-    def test_nobody_is_evicted_on_trial_where_plugins_foresee_that_it_is_in_vain(
-        self, plugin, trials
-    ):
+    def test_no_task_is_evicted_on_trial_where_the_queue_would_stay_full(self, plugin, trials):
         heard = []
 
         class Hears(Plugin):
@@ -281,7 +279,7 @@ class TestFullQueue:
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("topology_aware", [False, True], ids=["plain", "topology-aware"])
-def test_passing_over_nodes_by_sums_changes_no_decision(seed, topology_aware, monkeypatch):
+def test_skipping_unreachable_nodes_changes_no_decision(seed, topology_aware, monkeypatch):
     wiring = with_options(
         policy(
             [Priority, plugin_entry(Gang, disable=["preemptable"]), Conformance],
@@ -292,5 +290,5 @@ def test_passing_over_nodes_by_sums_changes_no_decision(seed, topology_aware, mo
         enableTopologyAwarePreemption=topology_aware,
     )
     sums = outcome(crowded_world(seed).run(wiring))
-    look_everywhere(monkeypatch)
+    try_every_node(monkeypatch)
     assert outcome(crowded_world(seed).run(wiring)) == sums

@@ -5,7 +5,7 @@ import pytest
 from pumice import Plugin, hookimpl
 from pumice.model.task import PREEMPTABLE_STATUSES
 from pumice.verdicts import FitError
-from pumice_builtin_actions.greedy.dry_run import Limits, select_victims
+from pumice_builtin_actions.greedy.dry_run import CandidateLimits, select_victims
 from pumice_builtin_actions.greedy.victims import EvictableByQueue, of_other_jobs
 from pumice_builtin_actions.preempt import Preempt
 from pumice_builtin_plugins.conformance import Conformance
@@ -16,7 +16,7 @@ from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
 from tests.framework._build import World, policy, promised, reasons, task
-from tests.framework._session_state import differences, photograph
+from tests.framework._session_state import differences, session_state
 
 TIER = [Priority, Gang, Conformance]
 
@@ -26,40 +26,40 @@ TIER = [Priority, Gang, Conformance]
     [(2, 1), (50, 5), (2000, 100), (0, 0)],
     ids=["at least one", "ten per cent", "at most a hundred", "none of none"],
 )
-def test_so_many_nodes_are_enough_to_choose_from(count, wanted):
-    assert Limits(10, 1, 100).wanted(count) == wanted
+def test_the_number_of_candidates_to_choose_from(count, wanted):
+    assert CandidateLimits(10, 1, 100).wanted(count) == wanted
 
 
-class Diary(Plugin):
-    """Notes what it is told, in a state of each attempt, and objects where it should."""
+class SimulationLog(Plugin):
+    """Records the simulation calls of each attempt, and refuses where it is asked to."""
 
-    objects = ""
+    refuses = ""
 
     @hookimpl
     def on_session_open(self):
-        self.told = []
+        self.calls = []
         self.states = []
 
-    def _note(self, what, cycle_state, other, node):
+    def _record(self, what, cycle_state, other, node):
         if not any(cycle_state is state for state in self.states):
             assert cycle_state == {}
             self.states.append(cycle_state)
         cycle_state[self.name] = True
         there = other.uid in self.session.nodes.held[node.row]
-        self.told.append((what, other.uid, there))
-        return FitError.of("no") if self.objects == what else None
+        self.calls.append((what, other.uid, there))
+        return FitError.of("no") if self.refuses == what else None
 
     @hookimpl
     def simulate_remove_task(self, cycle_state, task, removed, node):
-        return self._note("remove", cycle_state, removed, node)
+        return self._record("remove", cycle_state, removed, node)
 
     @hookimpl
     def simulate_add_task(self, cycle_state, task, added, node):
-        return self._note("add", cycle_state, added, node)
+        return self._record("add", cycle_state, added, node)
 
     @hookimpl
     def simulate_predicate(self, cycle_state, task, node):
-        return FitError.of("no") if self.objects == "predicate" else None
+        return FitError.of("no") if self.refuses == "predicate" else None
 
 
 def two_sizes(plugin: type[Plugin]):
@@ -78,11 +78,11 @@ def select(session):
     return [t.uid for t in select_victims(session, claimant, 0, candidates)]
 
 
-def test_tasks_are_taken_off_until_it_fits_and_put_back_where_they_fit():
-    session = two_sizes(Diary)
+def test_victims_are_removed_until_the_task_fits_then_reprieved():
+    session = two_sizes(SimulationLog)
     assert select(session) == ["large"]
-    diary = session.plugins["diary"]
-    assert diary.told == [
+    diary = session.plugins["simulationlog"]
+    assert diary.calls == [
         ("remove", "small", False),
         ("remove", "large", False),
         ("add", "large", True),
@@ -92,21 +92,21 @@ def test_tasks_are_taken_off_until_it_fits_and_put_back_where_they_fit():
     assert len(diary.states) == 1
 
 
-@pytest.mark.parametrize("objects", ["remove", "add", "predicate"])
-def test_an_objection_ends_the_attempt_and_leaves_no_trace(objects):
-    class Objector(Diary):
-        """Objects."""
+@pytest.mark.parametrize("refuses", ["remove", "add", "predicate"])
+def test_a_refusal_ends_the_attempt_and_changes_nothing(refuses):
+    class Objector(SimulationLog):
+        """Refuses."""
 
-    Objector.objects = objects
+    Objector.refuses = refuses
     session = two_sizes(Objector)
-    before = photograph(session)["held"], photograph(session)["columns"]
+    before = session_state(session)["held"], session_state(session)["columns"]
     assert select(session) == []
-    assert (photograph(session)["held"], photograph(session)["columns"]) == before
+    assert (session_state(session)["held"], session_state(session)["columns"]) == before
 
 
-def test_a_plugin_that_fails_in_a_simulation_leaves_no_trace():
+def test_a_plugin_that_fails_in_a_simulation_changes_nothing():
     class Broken(Plugin):
-        """Falls over while it looks."""
+        """Raises while it simulates."""
 
         @hookimpl
         def simulate_predicate(self, cycle_state, task, node):
@@ -121,7 +121,7 @@ def test_a_plugin_that_fails_in_a_simulation_leaves_no_trace():
 
 
 def test_the_queue_is_asked_as_simulated():
-    """Its limit is reached, so one of its own must go although the node has room."""
+    """Its limit is reached, so one of its tasks must go although the node fits one more."""
     world = World().node("n", cpu=8).queue("q", limit=None).job("v", 2, min_member=0, on=["n"] * 2)
     world.job("w", priority=5)
 
@@ -154,9 +154,9 @@ def test_simulating_changes_nothing(seed):
     for claimant in claimants:
         if session.queries.prepare(claimant) is not None:
             continue
-        before = photograph(session)
+        before = session_state(session)
         accepts = of_other_jobs(claimant)
         evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES).of(claimant.queue)
         for row, tasks in enumerate(evictable.tasks):
             select_victims(session, claimant, row, [t for t in tasks if accepts(t)])
-        assert differences(photograph(session), before) == []
+        assert differences(session_state(session), before) == []

@@ -1,4 +1,4 @@
-"""reclaim: what a queue may take from others, and what one that fails leaves behind."""
+"""reclaim: what a queue may take from others, and what a failure leaves behind."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
-from tests.actions._evictions import crowded_world, evicted, look_everywhere, outcome
+from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node
 from tests.framework._build import World, policy, promised, reasons
 
 FREE = policy([Gang, Conformance], actions=[Reclaim])
@@ -23,7 +23,7 @@ def full_node(tasks: int = 3) -> World:
     return world.job("v", tasks, queue="a", min_member=0, on=["n"] * tasks)
 
 
-def test_an_eviction_tells_the_action_and_who_gains():
+def test_an_eviction_names_the_action_and_the_claimant():
     decisions = full_node().job("w", queue="b").run(FREE)
     (eviction,) = decisions.evictions
     assert (eviction.action, eviction.claimant) == ("reclaim", "ns/w")
@@ -31,14 +31,14 @@ def test_an_eviction_tells_the_action_and_who_gains():
 
 
 @pytest.mark.parametrize("cpu, occurred", [(3, False), (4, True)], ids=["room", "no room"])
-def test_a_promise_tells_whether_somebody_was_evicted_for_it(cpu, occurred):
+def test_a_pipelined_task_records_whether_a_task_was_evicted_for_it(cpu, occurred):
     world = World().node("n", cpu=4).job("v", queue="a", min_member=0, on=["n"])
     (promise,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
     assert promise.eviction_occurred is occurred
 
 
 class TestOverused:
-    """Whether a queue is overused is asked once, when it is taken up."""
+    """Whether a queue is overused is asked once, before its first job."""
 
     def run(self, answer):
         asked = []
@@ -62,7 +62,7 @@ class TestOverused:
         assert asked == ["b"]
         assert set(served) == {"w1-t-0", "w2-t-0"}
 
-    def test_an_overused_queue_is_left_out(self):
+    def test_an_overused_queue_is_skipped(self):
         asked, served, _ = self.run(lambda times: True)
         assert asked == ["b"]
         assert served == {}
@@ -125,10 +125,10 @@ def test_victims_of_several_queues_go_by_queue_then_job_then_task():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_passing_over_nodes_by_sums_changes_no_decision(seed, monkeypatch):
+def test_skipping_unreachable_nodes_changes_no_decision(seed, monkeypatch):
     wiring = policy(
         [Priority, Gang, Conformance], [Drf, Predicates, Proportion], actions=[Allocate, Reclaim]
     )
     sums = outcome(crowded_world(seed).run(wiring))
-    look_everywhere(monkeypatch)
+    try_every_node(monkeypatch)
     assert outcome(crowded_world(seed).run(wiring)) == sums

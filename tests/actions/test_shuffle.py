@@ -1,4 +1,4 @@
-"""shuffle: what plugins name is evicted, and nothing else."""
+"""shuffle: the tasks that plugins name are evicted, and no others."""
 
 from pumice import Plugin, hookimpl
 from pumice_builtin_actions.shuffle import Shuffle
@@ -7,7 +7,7 @@ from tests.framework._build import World, policy
 
 
 class Names(Plugin):
-    """Names the tasks of which the name ends as told."""
+    """Names the tasks whose names have a given ending."""
 
     class Options(Plugin.Options):
         ends: str = "0"
@@ -22,7 +22,7 @@ def busy_world() -> World:
     return world.job("a", 2, on=["n", "n"]).job("b", 2, on=["n", "n"])
 
 
-def test_an_eviction_gains_nobody():
+def test_an_eviction_has_no_claimant():
     decisions = busy_world().run(policy([Names], actions=[Shuffle]))
     assert evicted(decisions) == ["a-t-0", "b-t-0"]
     assert {(e.action, e.reason, e.claimant) for e in decisions.evictions} == {
@@ -34,7 +34,7 @@ def test_only_running_tasks_are_offered():
     offered = []
 
     class Watches(Plugin):
-        """Names nobody."""
+        """Names no task."""
 
         @hookimpl
         def victim_tasks(self, tasks):
@@ -46,9 +46,9 @@ def test_only_running_tasks_are_offered():
     assert offered == ["a-t-0", "a-t-1", "b-t-0", "b-t-1"]
 
 
-def test_a_plugin_that_fails_to_name_victims_evicts_nobody():
+def test_no_task_is_evicted_if_a_plugin_fails_to_name_victims():
     class Broken(Plugin):
-        """Falls over."""
+        """Raises."""
 
         @hookimpl
         def victim_tasks(self, tasks):

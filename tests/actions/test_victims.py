@@ -1,36 +1,21 @@
-"""What could be evicted, node by node: its order, and the sums by which nodes are passed over."""
+"""Evictable tasks per node: their order, their sums, and the nodes that these make reachable."""
 
 import random
 
 import numpy as np
 import pytest
 
+from pumice import RequestFit
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions.greedy.eviction import best_first
+from pumice_builtin_actions.greedy.eviction import best_rows_first, fits_without
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.victims import EvictableByQueue, Needed, covers
+from pumice_builtin_actions.greedy.victims import EvictableByQueue
 from pumice_builtin_plugins.drf.plugin import Drf
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world
 from tests.framework._build import World, policy
-
-
-@pytest.mark.parametrize(
-    "room, request_, fits",
-    [
-        pytest.param([4, 4, 1, 0], [4, 4, 1, 0], True, id="exactly"),
-        pytest.param([3, 4, 1, 0], [4, 4, 1, 0], False, id="short of cpu"),
-        pytest.param([4, 4, 1, 0], [1, 1, 1, 1], False, id="short of a scalar"),
-        pytest.param([4, 4, 1, -1], [1, 1, 1, 0], True, id="a scalar that is not asked for"),
-        pytest.param([-1, 4, 1, 0], [0, 0, 1, 0], False, id="cpu is always compared"),
-    ],
-)
-def test_a_request_is_covered_by_room(room, request_, fits):
-    assert bool(covers(np.array(room), np.array(request_))) is fits
-    assert covers(np.array([room, room]), np.array(request_)).tolist() == [fits, fits]
-    assert Needed(np.array(request_)).fits(np.array(room)) is fits
 
 
 def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task():
@@ -44,7 +29,7 @@ def test_the_lowest_priority_goes_first_then_the_youngest_job_then_the_last_task
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(
-    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "no plugin"]
 )
 def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
     session = crowded_world(seed).session(policy(tier, actions=[]))
@@ -59,9 +44,9 @@ def test_sorted_victims_are_in_the_order_of_the_heap(seed, tier):
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(
-    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "nobody"]
+    "tier", [[Priority, Gang], [Priority, Drf, Proportion], []], ids=["keys", "live", "no plugin"]
 )
-def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
+def test_victims_are_evicted_in_the_order_of_the_heap(seed, tier):
     session = crowded_world(seed).session(policy(tier, actions=[]))
     running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
     random.Random(seed).shuffle(running)
@@ -85,19 +70,19 @@ def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_promising_nodes_follow_what_happens_to_tasks(seed):
+def test_reachable_nodes_follow_evictions_and_their_undoing(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
     evictable, rng = EvictableByQueue(session, PREEMPTABLE_STATUSES), random.Random(seed)
-    everybody, own = ReachableNodes(session), ReachableNodes(session)
+    all_evictable, own = ReachableNodes(session), ReachableNodes(session)
     requests = [t.vector for job in session.jobs.values() for t in job.pending]
 
     def compare_masks():
         for request in requests:
             every, spared = evictable.reclaimable(), evictable.of("a")
             room = session.nodes.future_idle + every.total
-            assert (everybody.mask(request, every) == covers(room, request)).all()
+            assert (all_evictable.mask(request, every) == RequestFit(request).mask(room)).all()
             left = room - spared.total
-            assert (own.mask(request, every, spared) == covers(left, request)).all()
+            assert (own.mask(request, every, spared) == RequestFit(request).mask(left)).all()
 
     running = [t for job in session.jobs.values() for t in job.having(*PREEMPTABLE_STATUSES)]
     with session.statement() as statement:
@@ -108,17 +93,29 @@ def test_promising_nodes_follow_what_happens_to_tasks(seed):
     compare_masks()
 
 
+@pytest.mark.parametrize(
+    "cpu, victims, fits", [(1, 0, True), (2, 0, False), (2, 1, True), (4, 2, False)]
+)
+def test_a_request_may_fit_once_the_victims_are_gone(cpu, victims, fits):
+    world = World().node("n", cpu=3).job("v", 2, on=["n", "n"]).job("w", cpu=cpu)
+    session = world.session(policy([Priority], actions=[]))
+    running = session.jobs["ns/v"].having(TaskStatus.RUNNING)
+    (task,) = session.jobs["ns/w"].pending
+    fit = RequestFit(task.vector)
+    assert fits_without(session.nodes, 0, fit, list(running)[:victims]) is fits
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_rows_come_by_score_those_without_one_last(seed):
+def test_best_rows_come_first_those_without_a_score_last(seed):
     rng = random.Random(seed)
     count = rng.randint(0, 9)
     rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
     scores = np.array([rng.choice([0.0, 1.0, 2.0, np.nan]) for _ in rows])
-    assert list(best_first(rows, scores)) == rows[np.argsort(-scores, kind="stable")].tolist()
+    assert list(best_rows_first(scores, rows)) == rows[np.argsort(-scores, kind="stable")].tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_sums_follow_what_happens_to_tasks(seed):
+def test_sums_follow_evictions_and_their_undoing(seed):
     session = crowded_world(seed).session(policy([Priority], actions=[]))
     evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
     rng = random.Random(seed)

@@ -1,18 +1,18 @@
-"""The photographs of a session, without what builtin plugins only remember."""
+"""The state of a session, without the caches of the built-in plugins."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pumice.session.session import Session
-from pumice.testing import session_state
+from pumice.testing import session_state as states
 from pumice.testing.session_state import differences
 
 CACHES = {("binpack", "_terms"), ("nodeorder", "_wishes")}
 """(plugin, attribute) that only remembers what was computed."""
 
-__all__ = ["CACHES", "differences", "photograph"]
+__all__ = ["CACHES", "differences", "session_state"]
 
 
-def photograph(session: Session) -> dict[str, Any]:
-    return session_state.photograph(session, CACHES)
+def session_state(session: Session) -> dict[str, Any]:
+    return states.session_state(session, CACHES)

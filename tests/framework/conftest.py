@@ -64,7 +64,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         )
         return {kind: tuple(found.select(group=group)) for kind, group in _scan.GROUPS.items()}
 
-    monkeypatch.setattr(_scan, "installed", installed)
+    monkeypatch.setattr(_scan, "scan", installed)
     before = set(sys.modules)
     yield Site(folder)
     for name in set(sys.modules) - before:

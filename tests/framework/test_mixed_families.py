@@ -12,7 +12,7 @@ from pumice.model.facts import SubGroup
 from pumice.model.task import TaskStatus
 from pumice.scheduler import Scheduler
 from pumice.solver.task_batches import TaskBatches
-from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
+from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 from tests.framework._build import World, bound, policy, reasons
 from tests.plugins._fair import FairWorld, ask
 
@@ -223,7 +223,7 @@ class TestKaiInTheGreedyActions:
         world = self.jobs(fraction=0.5)
         alone = run(world, made("allocate", plugins=["gang"]))
         assert alone.binds == []
-        assert "parts of GPUs are placed by fair_allocate" in reasons(alone)["j"]
+        assert "GPU fractions are placed by fair_allocate" in reasons(alone)["j"]
         both = run(world, made("allocate", "fair_allocate", plugins=["gang"]))
         assert [bind.gpu_groups for bind in both.binds] == [("n/shared-1",)]
 
@@ -238,7 +238,7 @@ class TestKaiInTheGreedyActions:
         else:
             group.sub_groups[where == "sub-group"].topology_constraint = constraint
         job = build_cluster(world.inventory, now=1.0).jobs["ns/j"]
-        refusal = whole_job_need(job)
+        refusal = whole_job_refusal(job)
         assert refusal is not None
         assert "topology" in refusal.message
 

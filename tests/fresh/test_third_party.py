@@ -226,7 +226,7 @@ class TestInstalled:
         self, harboured, wheels, bay
     ):
         both = "harbour 2.5 (harbour:Lighthouse) and pirate 6.6 (pirate:Lighthouse)"
-        claim = f"plugin 'lighthouse' is claimed by {both}"
+        claim = f"plugin 'lighthouse' is installed by {both}"
         with harboured.holding(wheels["pirate"]):
             assert f"error: {claim}" in harboured.output("pumice", "plugins")
             claimants = listed(harboured, "plugins")["lighthouse"]

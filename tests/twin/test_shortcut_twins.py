@@ -164,7 +164,7 @@ def _roles_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is gone may be evicted again."""
-    monkeypatch.setattr(Evictable, "renewed", lambda self: self)
+    monkeypatch.setattr(Evictable, "refreshed", lambda self: self)
 
 
 def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def _nothing_promising(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_hope(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue that is full is taken to stay full."""
-    monkeypatch.setattr(QueueLookahead, "hopeless", lambda *args: True)
+    monkeypatch.setattr(QueueLookahead, "stays_full", lambda *args: True)
 
 
 def _old_shares(monkeypatch: pytest.MonkeyPatch) -> None:

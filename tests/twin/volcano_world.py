@@ -7,7 +7,7 @@ from typing import Any
 
 from pumice.model.facts import DisruptionBudget, HyperNode, NetworkTopology, SubGroupPolicy
 from pumice.testing.cluster import NOW, Cluster, amount
-from pumice.testing.random_clusters import AFFINITIES, SHUNNED, TAINT, TOLERATION
+from pumice.testing.random_clusters import AFFINITIES, SOFT_TAINT, TAINT, TOLERATION
 
 NEAR = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
 SPREAD = {
@@ -57,7 +57,7 @@ def _node(cluster: Cluster, name: str, dice: random.Random) -> None:
         gpu=dice.choice([0, 0, 2, 4]),
         pods=dice.choice([110, 110, 110, 3]),
         labels={"zone": dice.choice("ab"), "kubernetes.io/hostname": name},
-        taints=dice.choice([(), (), (), (), (TAINT,), (SHUNNED,)]),
+        taints=dice.choice([(), (), (), (), (TAINT,), (SOFT_TAINT,)]),
         unschedulable=dice.random() < 0.05,
     )
 

@@ -1,1 +1,1 @@
-"""What gangpreempt and gangreclaim are made of."""
+"""Building blocks of gangpreempt and gangreclaim."""

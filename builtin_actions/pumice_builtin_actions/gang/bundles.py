@@ -1,4 +1,4 @@
-"""Victims of gang evictions in bundles: a job's surplus, or what takes the whole job down."""
+"""Bundles of victims: a job's surplus above its minimum, or the rest, which stops the job."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from pumice import EvictionContext, Job, Session, SubJob, Task
 from pumice.gang import counts_roles, is_ready_task
 
 Precedes = Callable[[Job, Job], bool]
-"""Whether the left job gives up its tasks before the right one."""
+"""Whether the left job loses its tasks before the right one."""
 
 
 class VictimOrder(NamedTuple):
-    """Whose tasks go first."""
+    """Which jobs lose their tasks first."""
 
     precedes: Precedes
     positions: Callable[[Iterable[Job]], Mapping[str, int] | None] = lambda jobs: None
-    """The same for many jobs, by uid: the lower goes first; None: they can only be compared."""
+    """The same for many jobs, by uid, the lowest first; None: compare them two by two."""
 
 
 class Bundle:
     """Tasks of one job that are evicted together."""
 
-    __slots__ = ("_worth", "job", "tasks", "whole")
+    __slots__ = ("_benefit", "job", "tasks", "whole")
 
     def __init__(self, job: Job, tasks: list[Task], *, whole: bool) -> None:
         self.job = job
         self.tasks = tasks
         self.whole = whole
-        """Whether the job falls below its minimum by this, so that all of it is lost."""
-        self._worth: dict[bytes, float] = {}
+        """Whether the eviction takes the job below its minimum, so that all of it is lost."""
+        self._benefit: dict[bytes, float] = {}
 
-    def worth(self, need: np.ndarray) -> float:
-        """What the eviction gives of the need, per what the cluster loses by it."""
+    def benefit(self, request: np.ndarray) -> float:
+        """Volcano's ROI: the share of the request that is freed, per share of it that is lost."""
         if not self.whole:
             return math.inf
-        key = need.tobytes()
-        known = self._worth.get(key)
-        if known is None:
-            known = self._worth[key] = self._work_out(need)
-        return known
+        key = request.tobytes()
+        benefit = self._benefit.get(key)
+        if benefit is None:
+            benefit = self._benefit[key] = self._compute_benefit(request)
+        return benefit
 
-    def _work_out(self, need: np.ndarray) -> float:
-        asked = need > 0
-        wanted = need[asked].astype(float)
-        lost = float((self.job.total_request[asked] / wanted).sum())
-        gained = sum((task.vector for task in self.tasks), np.zeros_like(need))[asked]
-        return float((np.minimum(gained, wanted) / wanted).sum()) / lost if lost else math.inf
+    def _compute_benefit(self, request: np.ndarray) -> float:
+        dimensions = request > 0
+        wanted = request[dimensions].astype(float)
+        lost = float((self.job.total_request[dimensions] / wanted).sum())
+        freed = sum((task.vector for task in self.tasks), np.zeros_like(request))[dimensions]
+        return float((np.minimum(freed, wanted) / wanted).sum()) / lost if lost else math.inf
 
 
 def select_bundles(
     session: Session,
     context: EvictionContext,
     bundles: Iterable[Bundle],
-    need: np.ndarray,
-    turns: VictimOrder,
+    request: np.ndarray,
+    order: VictimOrder,
     *,
     allow_whole: bool,
 ) -> list[Bundle]:
-    """The bundles that plugins allow, in the order in which they are to be evicted."""
-    bundles = in_order(bundles, need, turns)
+    """The bundles that plugins allow, in eviction order."""
+    bundles = in_order(bundles, request, order)
     flat = [task for bundle in bundles for task in bundle.tasks]
     allowed = {task.uid for task in session.ask.unified_evictable(context, flat)} if flat else set()
     if allow_whole and all(task.uid in allowed for task in flat):
@@ -77,20 +77,19 @@ def select_bundles(
             continue
         if tasks:
             trimmed.append(Bundle(bundle.job, tasks, whole=bundle.whole))
-    return in_order(trimmed, need, turns)
+    return in_order(trimmed, request, order)
 
 
-def in_order(bundles: Iterable[Bundle], need: np.ndarray, turns: VictimOrder) -> list[Bundle]:
-    """Surplus first, then the jobs that give up first, then the most worth; then by name."""
-
+def in_order(bundles: Iterable[Bundle], request: np.ndarray, order: VictimOrder) -> list[Bundle]:
+    """Surplus first, then by victim order, then the largest benefit first, then by name."""
     bundles = list(bundles)
-    position = turns.positions(bundle.job for bundle in bundles)
+    position = order.positions(bundle.job for bundle in bundles)
     if position is not None and len(set(position.values())) == len(position):
         return sorted(bundles, key=lambda b: (b.whole, position[b.job.uid]))
-    keys = {id(bundle): _tie_break(bundle, need) for bundle in bundles}
+    keys = {id(bundle): _tie_break(bundle, request) for bundle in bundles}
     if position is not None:
         return sorted(bundles, key=lambda b: (b.whole, position[b.job.uid], keys[id(b)]))
-    precedes = turns.precedes
+    precedes = order.precedes
 
     def compare(left: Bundle, right: Bundle) -> int:
         if left.whole != right.whole:
@@ -99,54 +98,56 @@ def in_order(bundles: Iterable[Bundle], need: np.ndarray, turns: VictimOrder) ->
             first, second = precedes(left.job, right.job), precedes(right.job, left.job)
             if first != second:
                 return -1 if first else 1
-        l_key, r_key = keys[id(left)], keys[id(right)]
-        return (l_key > r_key) - (l_key < r_key)
+        left_key, right_key = keys[id(left)], keys[id(right)]
+        return (left_key > right_key) - (left_key < right_key)
 
     return sorted(bundles, key=cmp_to_key(compare))
 
 
-def in_turn(jobs: Sequence[Job], precedes: Precedes) -> list[Job] | None:
+def total_order(jobs: Sequence[Job], precedes: Precedes) -> list[Job] | None:
     """The jobs in the one order that agrees with every comparison; None: there is none.
 
-    Of two jobs exactly one precedes the other, and each precedes another number of them.
+    The comparisons are a total order if of two jobs exactly one precedes the other, and no two
+    jobs precede the same number of jobs.
     """
-    behind: dict[int, Job] = {}
+    by_followers: dict[int, Job] = {}
     for job in jobs:
-        ahead_of = 0
+        followers = 0
         for other in jobs:
             if other is not job:
                 first = precedes(job, other)
                 if first == precedes(other, job):
                     return None
-                ahead_of += first
-        behind[ahead_of] = job
-    if len(behind) < len(jobs):
+                followers += first
+        by_followers[followers] = job
+    if len(by_followers) < len(jobs):
         return None
-    return [behind[count] for count in sorted(behind, reverse=True)]
+    return [by_followers[count] for count in sorted(by_followers, reverse=True)]
 
 
-def _tie_break(bundle: Bundle, need: np.ndarray) -> tuple[float, str, str, int]:
-    return -bundle.worth(need), bundle.job.uid, bundle.tasks[0].uid, len(bundle.tasks)
+def _tie_break(bundle: Bundle, request: np.ndarray) -> tuple[float, str, str, int]:
+    return -bundle.benefit(request), bundle.job.uid, bundle.tasks[0].uid, len(bundle.tasks)
 
 
 def make_bundles(tasks: Sequence[Task]) -> list[Bundle]:
-    """Split tasks of one job into its surplus and the rest, the lowest priority first."""
+    """Split tasks of one job into its surplus and the rest; low priorities go into the surplus."""
     job = tasks[0].job
     assert job is not None
     ordered = sorted(tasks, key=lambda task: (task.priority, task.uid))
     if job.ready_count < job.min_available:
+        # Volcano counts every task of a job below its minimum as surplus.
         return [Bundle(job, ordered, whole=False)]
     surplus = _Surplus(job)
-    spare: list[Task] = []
+    surplus_tasks: list[Task] = []
     rest: list[Task] = []
     for task in ordered:
-        (spare if surplus.take(task) else rest).append(task)
-    bundles = [Bundle(job, spare, whole=False), Bundle(job, rest, whole=True)]
+        (surplus_tasks if surplus.take(task) else rest).append(task)
+    bundles = [Bundle(job, surplus_tasks, whole=False), Bundle(job, rest, whole=True)]
     return [bundle for bundle in bundles if bundle.tasks]
 
 
 class _Surplus:
-    """How far a job, its roles and its groups of sub-jobs are above their minimums."""
+    """How far a job, its roles and its sub-job groups are above their minimums."""
 
     def __init__(self, job: Job) -> None:
         self._left = job.ready_count - job.min_available
@@ -157,12 +158,12 @@ class _Surplus:
         self._groups: dict[str, int] = {}
         self._broken: set[str] = set()
         if job.min_sub_jobs:
-            whole = Counter(s.group_id for s in job.sub_jobs.values() if s.is_ready())
-            self._groups = {group: whole[group] - low for group, low in job.min_sub_jobs.items()}
+            ready_groups = Counter(s.group_id for s in job.sub_jobs.values() if s.is_ready())
+            self._groups = {g: ready_groups[g] - low for g, low in job.min_sub_jobs.items()}
             self._broken = {s.uid for s in job.sub_jobs.values() if not s.is_ready()}
 
     def take(self, task: Task) -> bool:
-        """Whether the job can spare the task, too; then it counts as taken."""
+        """Whether the job can spare the task; if so, it is taken off the surplus."""
         sub_job = task.sub_job
         if (
             self._left <= 0

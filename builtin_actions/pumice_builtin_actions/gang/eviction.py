@@ -1,4 +1,4 @@
-"""What gangpreempt and gangreclaim share: room for a whole job, domain by domain."""
+"""What gangpreempt and gangreclaim share: evict for a whole job, domain by domain."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pydantic import Field
 
 from pumice import (
     ROOT,
-    Action,
     EvictionContext,
     EvictionKind,
     Job,
+    JobHeap,
+    Queue,
+    RequestFit,
     Session,
     Statement,
     Task,
@@ -21,16 +23,17 @@ from pumice import (
 )
 from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, select_bundles
 from pumice_builtin_actions.gang.donors import Donors
-from pumice_builtin_actions.gang.nomination import Nomination
-from pumice_builtin_actions.greedy.pending_work import PendingSubJob, make_worksheet
-from pumice_builtin_actions.greedy.victims import covers
+from pumice_builtin_actions.gang.nomination import GangNomination
+from pumice_builtin_actions.greedy.eviction import starving_jobs
+from pumice_builtin_actions.greedy.options import ErrorCacheOptions
+from pumice_builtin_actions.greedy.pending_work import PendingSubJob, pending_work
 
 _DEFAULT_DOMAINS = 8
 _PREEMPTABLE = "volcano.sh/preemptable"
 
 
-class GangOptions(Action.Options):
-    """Options of both actions."""
+class GangOptions(ErrorCacheOptions):
+    """Options of both gang actions."""
 
     max_domains: int = Field(
         _DEFAULT_DOMAINS,
@@ -45,65 +48,89 @@ class GangOptions(Action.Options):
 
 
 class GangPolicy(NamedTuple):
-    """In what one gang action differs from the other."""
+    """How one gang action differs from the other."""
 
     kind: EvictionKind
     reason: str
     statuses: Collection[TaskStatus]
-    """Those of tasks that may be victims."""
-    gives: Callable[[Job, Job], bool]
-    """Whether the second job's tasks may be victims of the first one's claim, plugins aside."""
-    turns: Callable[[Job], VictimOrder]
-    """Whose tasks go first for a job's claim."""
-    entitled: Callable[[Job, list[Task]], bool]
-    """Whether a job may claim room for all these tasks together."""
+    """The statuses in which a task may be a victim."""
+    may_evict: Callable[[Job, Job], bool]
+    """Whether the first job may evict tasks of the second, before plugins are asked."""
+    victim_order: Callable[[Job], VictimOrder]
+    """Whose tasks are evicted first for a job."""
+    is_entitled: Callable[[Job, list[Task]], bool]
+    """Whether a job may evict for all these tasks together."""
+    skips_overused: bool
+    """Whether the jobs of an overused queue are skipped."""
 
 
 class GangEviction:
-    """Frees room for a job as a whole and promises it to the job's tasks."""
+    """Evicts for starving jobs as wholes, and nominates nodes for their tasks."""
 
-    def __init__(self, session: Session, options: GangOptions, way: GangPolicy) -> None:
+    def __init__(self, session: Session, options: GangOptions, policy: GangPolicy) -> None:
         self._session = session
-        self._way = way
+        self._policy = policy
         self._allow_whole = options.allow_whole
         self._max_domains = options.max_domains if options.max_domains > 0 else _DEFAULT_DOMAINS
-        self._nomination = Nomination(session)
-        self._givers = Donors(session, way.statuses)
-        self._yielding = [job for job in session.jobs.values() if _gives_way(job)]
+        self._nomination = GangNomination(session, error_cache=options.predicate_error_cache)
+        self._donors = Donors(session, policy.statuses)
+        self._donor_jobs = [job for job in session.jobs.values() if _allows_gang_eviction(job)]
 
-    def serve(self, job: Job) -> None:
-        """Give a starving job its turn: its minimum is promised, or nothing has happened."""
+    def run(self) -> None:
+        """Serve the starving jobs in queue and job order."""
+        session = self._session
+        starving = starving_jobs(session)
+        queues = session.order.queue_heap(session.queues[name] for name in starving)
+        while queues:
+            queue = queues.pop()
+            self._serve_queue(queue, starving[queue.name])
+
+    def _serve_queue(self, queue: Queue, jobs: JobHeap) -> None:
+        session = self._session
+        # Volcano asks once per queue, not per job.
+        ask_overused = self._policy.skips_overused
+        while jobs:
+            job = jobs.pop()
+            with session.turn(job):
+                if ask_overused and session.ask.overused(queue):
+                    return
+                ask_overused = False
+                self._serve(job)
+
+    def _serve(self, job: Job) -> None:
+        """Pipeline the minimum of a starving job; otherwise everything is rolled back."""
         session = self._session
         with session.statement() as statement:
-            nominated = self._claim(statement, job)
+            nominated = self._evict_and_nominate(statement, job)
             if session.ask.job_pipelined(job):
                 statement.commit()
                 for uid, hyper_node in nominated.items():
                     job.sub_jobs[uid].nominated_hyper_node = hyper_node
 
-    def _claim(self, statement: Statement, job: Job) -> dict[str, str]:
-        session, way = self._session, self._way
-        works = self._works(job)
-        pending = [task for work in works for task in reversed(work.tasks)]
-        if not pending or not way.entitled(job, pending):
+    def _evict_and_nominate(self, statement: Statement, job: Job) -> dict[str, str]:
+        session = self._session
+        sub_jobs = self._pending_sub_jobs(job)
+        tasks = [task for pending in sub_jobs for task in reversed(pending.tasks)]
+        if not tasks or not self._policy.is_entitled(job, tasks):
             return {}
-        need = sum((task.vector for task in pending), np.zeros_like(pending[0].vector))
+        request = sum((task.vector for task in tasks), np.zeros_like(tasks[0].vector))
         for domain in self._domains(job):
             rows = session.rows_of(domain)
             if rows is None:
                 rows = session.nodes.all_rows
-            nominated = self._claim_in(statement, job, works, need, domain, rows)
+            nominated = self._try_domain(statement, job, sub_jobs, request, domain, rows)
             if nominated is not None:
                 return nominated
         return {}
 
-    def _works(self, job: Job) -> list[PendingSubJob]:
-        """What is to be placed, sub-job by sub-job; of a job that is ready only the first."""
-        sheet = make_worksheet(self._session, job, gated=False)
-        works = []
-        while sheet.order:
-            works.append(sheet.by_sub_job[sheet.order.pop().uid])
-        return works[:1] if self._session.ask.job_ready(job) else works
+    def _pending_sub_jobs(self, job: Job) -> list[PendingSubJob]:
+        """What is to be placed, sub-job by sub-job."""
+        work = pending_work(self._session, job, queue_gated=False)
+        sub_jobs = []
+        while work.order:
+            sub_jobs.append(work.by_sub_job[work.order.pop().uid])
+        # For a job that is ready already Volcano serves the first sub-job only.
+        return sub_jobs[:1] if self._session.ask.job_ready(job) else sub_jobs
 
     def _domains(self, job: Job) -> list[str]:
         ask = self._session.ask
@@ -115,57 +142,64 @@ class GangEviction:
             return [ROOT]
         return list(names)[: self._max_domains]
 
-    def _claim_in(
+    def _try_domain(
         self,
         statement: Statement,
         job: Job,
-        works: list[PendingSubJob],
-        need: np.ndarray,
+        sub_jobs: list[PendingSubJob],
+        request: np.ndarray,
         domain: str,
         rows: np.ndarray,
     ) -> dict[str, str] | None:
-        """Evict bundle after bundle of a domain until the job can be promised its room there."""
+        """Evict bundle after bundle of a domain until the job can be pipelined there."""
         nodes = self._session.nodes
         mark = statement.checkpoint()
-        # Room that is promised to others already is not subtracted: the placement will tell.
+        # Volcano does not subtract what is pipelined to other jobs; the placement below does.
         free = (nodes.idle[rows] + nodes.releasing[rows]).sum(axis=0)
-        waiting: list[Task] = []
-        for bundle in self._bundles(job, need, domain, rows):
-            waiting += bundle.tasks
+        fit = RequestFit(request)
+        victims: list[Task] = []
+        # At least one bundle is evicted: Volcano leaves a job that fits as it is to allocate.
+        for bundle in self._bundles(job, request, domain, rows):
+            victims += bundle.tasks
             free = sum((task.vector for task in bundle.tasks), free)
-            if not covers(free, need):
+            if not fit.fits(free.tolist()):
                 continue
-            for task in waiting:
-                statement.evict(task, self._way.reason, claimant=job)
-            waiting = []
-            nominated = self._nomination.make(statement, job, works, domain)
+            for task in victims:
+                statement.evict(task, self._policy.reason, claimant=job)
+            victims = []
+            nominated = self._nomination.nominate(statement, job, sub_jobs, domain)
             if nominated is not None:
                 return nominated
         statement.rollback(mark)
         return None
 
-    def _bundles(self, job: Job, need: np.ndarray, domain: str, rows: np.ndarray) -> list[Bundle]:
-        session, way, givers = self._session, self._way, self._givers
+    def _bundles(
+        self, job: Job, request: np.ndarray, domain: str, rows: np.ndarray
+    ) -> list[Bundle]:
+        session, policy, donors = self._session, self._policy, self._donors
         inside = None if len(rows) == len(session.nodes) else frozenset(rows.tolist())
-        givers.renew()
+        donors.refresh()
         bundles = [
             bundle
-            for giver in self._yielding
-            if way.gives(job, giver)
-            for bundle in givers.bundles(giver, inside)
+            for donor in self._donor_jobs
+            if policy.may_evict(job, donor)
+            for bundle in donors.bundles(donor, inside)
         ]
         return select_bundles(
             session,
-            EvictionContext(way.kind, job, hyper_node=domain),
+            EvictionContext(policy.kind, job, hyper_node=domain),
             bundles,
-            need,
-            way.turns(job),
+            request,
+            policy.victim_order(job),
             allow_whole=self._allow_whole,
         )
 
 
-def _gives_way(job: Job) -> bool:
-    """Whether a job lets gangs evict its tasks: unless its pod group says no."""
+def _allows_gang_eviction(job: Job) -> bool:
+    """Whether gangs may evict tasks of a job.
+
+    As in Volcano, a pod group without the annotation and the label counts as preemptable here.
+    """
     group = job.group
     return job.preemptable or not (
         _PREEMPTABLE in group.annotations or _PREEMPTABLE in group.labels

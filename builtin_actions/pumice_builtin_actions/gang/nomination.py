@@ -1,4 +1,4 @@
-"""Promise a whole gang its nodes, on room that evictions are about to free."""
+"""Nominate nodes for a whole gang, on what evictions are about to free."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from collections.abc import Sequence
 import numpy as np
 
 from pumice import Job, Session, Statement, Task
-from pumice_builtin_actions.greedy.eviction import CurableNodes
+from pumice_builtin_actions.greedy.eviction import ResolvableNodes
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob
 
 
-class Nomination:
-    """Places the pending tasks of a job as a gang inside one domain of nodes, or not at all."""
+class GangNomination:
+    """Pipelines the pending tasks of a job inside one domain of nodes, all or nothing."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
-        allocate = next((e for e in session.policy.actions if e.name == "allocate"), None)
-        self._error_cache = bool(getattr(allocate and allocate.options, _CACHE_OPTION, True))
+        self._error_cache = error_cache
 
-    def make(
-        self, statement: Statement, job: Job, works: Sequence[PendingSubJob], domain: str
+    def nominate(
+        self, statement: Statement, job: Job, sub_jobs: Sequence[PendingSubJob], domain: str
     ) -> dict[str, str] | None:
-        """Promise room to the sub-jobs in order, once the statement has evicted for them.
+        """Pipeline the sub-jobs in order, once the statement has evicted for them.
 
-        Answers the hypernode of each sub-job that was placed; None, and nothing promised, when
-        the job's minimum cannot be promised this way.
+        Returns the hypernode of each sub-job that was placed; None, with nothing left pipelined,
+        when the job's minimum cannot be reached.
         """
         ask = self._session.ask
         mark = statement.checkpoint()
         was_ready = ask.job_ready(job)
         nominated: dict[str, str] = {}
-        for work in works:
-            hyper_node = self._first_success(statement, work, domain)
+        for pending in sub_jobs:
+            hyper_node = self._first_success(statement, pending, domain)
             if hyper_node is None:
                 break
-            nominated[work.sub_job.uid] = hyper_node
+            nominated[pending.sub_job.uid] = hyper_node
             if ask.job_pipelined(job):
                 return nominated
             if was_ready:
@@ -43,27 +42,31 @@ class Nomination:
         statement.rollback(mark)
         return None
 
-    def _first_success(self, statement: Statement, work: PendingSubJob, domain: str) -> str | None:
-        for hyper_node in self._hyper_nodes(work, domain):
+    def _first_success(
+        self, statement: Statement, pending: PendingSubJob, domain: str
+    ) -> str | None:
+        # Volcano takes the first hypernode that works here, not the one with the best score.
+        for hyper_node in self._hyper_nodes(pending, domain):
             mark = statement.checkpoint()
-            if self._place(statement, work, hyper_node):
+            if self._place(statement, pending, hyper_node):
                 return hyper_node
             statement.rollback(mark)
         return None
 
-    def _hyper_nodes(self, work: PendingSubJob, domain: str) -> list[str]:
-        ask, sub_job = self._session.ask, work.sub_job
+    def _hyper_nodes(self, pending: PendingSubJob, domain: str) -> list[str]:
+        ask, sub_job = self._session.ask, pending.sub_job
         if not sub_job.job.has_hard_topology or not ask.has("hyper_node_gradient_for_sub_job"):
             return [domain]
         gradients = ask.hyper_node_gradient_for_sub_job(sub_job, domain, "evict")
         return [name for gradient in gradients or () for name in gradient]
 
-    def _place(self, statement: Statement, work: PendingSubJob, hyper_node: str) -> bool:
-        session, sub_job = self._session, work.sub_job
+    def _place(self, statement: Statement, pending: PendingSubJob, hyper_node: str) -> bool:
+        """Pipeline all pending tasks of a sub-job, not only its minimum, as Volcano does."""
+        session, sub_job = self._session, pending.sub_job
         queue = session.queue_of(sub_job.job)
-        nodes = CurableNodes(session, remember=self._error_cache)
+        nodes = ResolvableNodes(session, remember=self._error_cache)
         rows = session.rows_of(hyper_node)
-        for task in reversed(work.tasks):
+        for task in reversed(pending.tasks):
             if (
                 not session.ask.allocatable(queue, task)
                 or session.queries.prepare(task) is not None
@@ -75,16 +78,12 @@ class Nomination:
         return session.sub_job_ready(sub_job) or session.sub_job_pipelined(sub_job)
 
     def _choose(self, task: Task, groups: list[np.ndarray]) -> int | None:
-        """The best node with idle room, else the best whose room is being freed."""
+        """The best node where the task fits idle resources, else the best by future idle."""
         queries = self._session.queries
-        promised = queries.fits_future(task)
-        for room in (promised & queries.fits_idle(task), promised):
+        fits_future = queries.fits_future(task)
+        for fits in (fits_future & queries.fits_idle(task), fits_future):
             for group in groups:
-                fitting = group[room[group]]
+                fitting = group[fits[group]]
                 if len(fitting):
                     return queries.pick(task, fitting)
         return None
-
-
-_CACHE_OPTION = "predicate_error_cache"
-"""Allocate's option: the gang actions search nodes as it does."""

@@ -1,1 +1,1 @@
-"""What the task-by-task actions (allocate, backfill, preempt, reclaim) are made of."""
+"""Building blocks of the task-by-task actions: allocate, backfill, preempt and reclaim."""

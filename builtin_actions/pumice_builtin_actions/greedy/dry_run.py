@@ -1,4 +1,4 @@
-"""Find the node whose victims matter least, by simulating evictions node after node."""
+"""Topology-aware preemption: simulate evictions node by node, take the least harmful victims."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pumice import Session, Task
-from pumice_builtin_actions.greedy.victims import Needed
+from pumice import RequestFit, Session, Task
+from pumice_builtin_actions.greedy.eviction import fits_without
 
 _PRIORITY_OFFSET = 1 << 31
-"""Added to every priority of a sum, so that more victims never make it smaller."""
+"""Added to every priority in a sum, so that one more victim always makes the sum larger."""
 
 
-class Limits(NamedTuple):
-    """How many nodes with victims are enough to choose from."""
+class CandidateLimits(NamedTuple):
+    """How many candidate nodes are enough to choose from."""
 
     percentage: int
     least: int
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A node that fits once these tasks are gone, the most important of them first."""
+    """A node that fits once these victims are gone, the most important victim first."""
 
     row: int
     victims: list[Task]
@@ -37,21 +37,22 @@ def best_candidate(
     session: Session,
     task: Task,
     rows: np.ndarray,
-    candidates_on: Callable[[int], list[Task]],
+    evictable_on: Callable[[int], list[Task]],
     wanted: int,
 ) -> Candidate | None:
-    """The best of the first ``wanted`` nodes on which evictions make the task fit."""
-    found: list[Candidate] = []
+    """The least harmful of the first ``wanted`` nodes on which evictions make the task fit."""
+    candidates: list[Candidate] = []
     for row in rows.tolist():
-        if len(found) >= wanted:
+        if len(candidates) >= wanted:
             break
-        victims = select_victims(session, task, row, candidates_on(row))
+        victims = select_victims(session, task, row, evictable_on(row))
         if victims:
-            found.append(Candidate(row, victims))
-    return min(found, key=lambda c: _damage(c.victims, session.now), default=None)
+            candidates.append(Candidate(row, victims))
+    return min(candidates, key=lambda c: _harm(c.victims, session.now), default=None)
 
 
-def _damage(victims: list[Task], now: float) -> tuple[int, int, int, float]:
+def _harm(victims: list[Task], now: float) -> tuple[int, int, int, float]:
+    # Volcano compares pod priorities here, not those of tasks, and ignores disruption budgets.
     priorities = [victim.pod.priority or 0 for victim in victims]
     highest = max(priorities)
     started = min(
@@ -63,20 +64,17 @@ def _damage(victims: list[Task], now: float) -> tuple[int, int, int, float]:
     return priorities[0], total, len(victims), -started
 
 
-def select_victims(
-    session: Session, task: Task, row: int, candidates: Sequence[Task]
-) -> list[Task]:
-    """Whom to evict from one node, the one served first at the top; empty: it cannot be done."""
-    nodes = session.nodes
-    allowed = session.ask.preemptable(task, candidates) if candidates else []
-    needed = Needed(task.vector)
-    if not needed.fits(sum((victim.vector for victim in allowed), nodes.future_idle[row])):
+def select_victims(session: Session, task: Task, row: int, evictable: Sequence[Task]) -> list[Task]:
+    """The tasks to evict from one node, the most important first; empty: it is no candidate."""
+    allowed = session.ask.preemptable(task, evictable) if evictable else []
+    fit = RequestFit(task.vector)
+    if not fits_without(session.nodes, row, fit, allowed):
         return []
-    # Nothing happens to jobs in a dry run: their order stays what it is.
-    in_turn = session.order.sorted_victims(allowed, task, session.queues)
-    with _DryRun(session, task, row, needed) as run:
+    # A dry run changes no job, so the victim order can be sorted once.
+    ordered = session.order.sorted_victims(allowed, task, session.queues)
+    with _DryRun(session, task, row, fit) as run:
         removed: list[Task] = []
-        for victim in in_turn:
+        for victim in ordered:
             removed.append(victim)
             if not run.remove(victim):
                 return []
@@ -85,25 +83,26 @@ def select_victims(
         if not removed or not run.passes():
             return []
         victims = []
-        for spared in reversed(removed):
-            if not run.put_back(spared):
+        # Reprieve: put back, the most important first, whatever need not go.
+        for reprieved in reversed(removed):
+            if not run.put_back(reprieved):
                 return []
             if not run.fits():
-                if not run.remove(spared):
+                if not run.remove(reprieved):
                     return []
-                victims.append(spared)
+                victims.append(reprieved)
         return victims
 
 
 class _DryRun:
     """One node of the session without some of its tasks; leaving it puts them back.
 
-    Only the node's row changes. Plugins are not told of allocations: they follow through the
-    simulation hooks, in a state of this run's own.
+    Only the node's row changes. Plugins see no allocate or deallocate event: they follow through
+    the simulation hooks, with a state that belongs to this run.
     """
 
-    def __init__(self, session: Session, task: Task, row: int, needed: Needed) -> None:
-        self._needed = needed
+    def __init__(self, session: Session, task: Task, row: int, fit: RequestFit) -> None:
+        self._fit = fit
         self._ask = session.ask
         self._nodes = session.nodes
         self._task = task
@@ -147,6 +146,6 @@ class _DryRun:
     def fits(self) -> bool:
         return (
             self._ask.simulate_allocatable(self._state, self._queue, self._task)
-            and self._needed.fits(self._nodes.future_idle[self._row])
+            and self._fit.fits(self._nodes.future_idle[self._row].tolist())
             and self.passes()
         )

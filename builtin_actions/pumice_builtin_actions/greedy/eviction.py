@@ -1,4 +1,4 @@
-"""What the evicting actions have in common: who claims, where, and evicting until it fits."""
+"""What preempt, reclaim and the gang actions share: for whom, where, and how many to evict."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from pumice import Code, Job, JobHeap, Session, Statement, Task
-from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
+from pumice import Code, Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
+from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
-_FEW_TRIES = 4
-"""So many rows are taken one by one before the rest is sorted."""
+_FIRST_FEW = 4
+"""So many nodes are picked one by one before the rest is sorted."""
 
 
-def may_claim(session: Session, job: Job) -> bool:
-    """Whether a job was let in and can be worked on at all, and task by task."""
+def is_eligible(session: Session, job: Job) -> bool:
+    """Whether a job is past enqueue, valid, and can be placed task by task."""
     if job.is_pending or session.ask.job_valid(job) is not None:
         return False
-    return whole_job_need(job) is None
+    return whole_job_refusal(job) is None
 
 
 def starving_jobs(session: Session) -> dict[str, JobHeap]:
-    """By queue, the jobs that may take room from others; queues that only have others, too."""
+    """The starving jobs of each queue.
+
+    A queue whose eligible jobs are all satisfied is listed, too, with no jobs: Volcano pushes the
+    queue of every eligible job into its heap.
+    """
     starving: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
             starves = session.ask.job_starving(job)
             if job.queue in starving and not starves:
                 continue
-            if may_claim(session, job):
+            if is_eligible(session, job):
                 if job.queue not in starving:
                     starving[job.queue] = session.order.job_heap(evicting=True)
                 if starves:
@@ -37,14 +41,15 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
 
 
 def pending_tasks(session: Session, job: Job) -> list[Task]:
-    """The tasks that wait for room, the first to serve first."""
+    """The pending tasks without scheduling gates, in task order; best-effort ones included."""
     return session.order.sorted_tasks(task for task in job.pending if not task.gated)
 
 
-class CurableNodes:
-    """The nodes whose objections to a task, if any, an eviction may cure.
+class ResolvableNodes:
+    """The nodes that accept a task, or whose refusal an eviction may resolve.
 
-    With ``remember`` a node that failed once stays out for later tasks of the same job and role.
+    With ``remember`` a node that refused once stays excluded for later tasks of the same job and
+    role, even if evictions have changed it since. Volcano's predicate error cache does the same.
     """
 
     def __init__(self, session: Session, *, remember: bool) -> None:
@@ -53,7 +58,7 @@ class CurableNodes:
         self._failed: dict[tuple[str, str], np.ndarray] = {}
 
     def groups(self, task: Task, within: np.ndarray | None = None) -> list[np.ndarray]:
-        """Their rows, in the groups in which they are to be tried. The task is prepared."""
+        """Their rows, those inside the scheduler's shard first. The task must be prepared."""
         session = self._session
         rows = session.resolvable_rows(task)
         if within is not None:
@@ -63,31 +68,37 @@ class CurableNodes:
         if rows is None:
             rows = session.nodes.all_rows
         if self._remember and task.role and task.job is not None:
-            passing = self._recalled((task.job.uid, task.role), rows, passing)
+            passing = self._never_failed((task.job.uid, task.role), rows, passing)
         split = session.shard.split(rows[passing])
         return [group for group in split if group is not None and len(group)]
 
-    def _recalled(
-        self, group: tuple[str, str], rows: np.ndarray, passing: np.ndarray
+    def _never_failed(
+        self, job_and_role: tuple[str, str], rows: np.ndarray, passing: np.ndarray
     ) -> np.ndarray:
-        failed = self._failed.get(group)
+        failed = self._failed.get(job_and_role)
         if failed is None:
-            failed = self._failed[group] = np.zeros(len(self._session.nodes), bool)
+            failed = self._failed[job_and_role] = np.zeros(len(self._session.nodes), bool)
         failed[rows[~passing]] = True
         return np.asarray(~failed[rows])
 
 
-def best_first(rows: np.ndarray, scores: np.ndarray) -> Iterator[int]:
-    """Rows by falling score, in the order of the rows where it is equal; without one last.
+def best_rows_first(scores: np.ndarray, rows: np.ndarray) -> Iterator[int]:
+    """Rows by falling score, ties in row order, rows without a score (NaN) last.
 
-    Mostly one of the first will do, so the others are put in order only when they come up.
+    One of the first nodes is usually enough, so the rest is sorted only when it is needed.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    for _ in range(min(len(rows), _FEW_TRIES)):
+    for _ in range(min(len(rows), _FIRST_FEW)):
         position = int(scores.argmax())
         yield int(rows[position])
         rows, scores = np.delete(rows, position), np.delete(scores, position)
     yield from rows[np.argsort(-scores, kind="stable")].tolist()
+
+
+def fits_without(nodes: NodeTable, row: int, fit: RequestFit, victims: Iterable[Task]) -> bool:
+    """Whether a request fits a node once all the victims are gone."""
+    free = sum((victim.vector for victim in victims), nodes.future_idle[row])
+    return fit.fits(free.tolist())
 
 
 def evict_until(
@@ -98,7 +109,7 @@ def evict_until(
     enough: Callable[[], bool],
     reason: str,
 ) -> list[Task] | None:
-    """Evict victims in order until there is enough; None when all of them are not enough."""
+    """Evict victims in victim order until ``enough``; None when all of them are not enough."""
     if enough():
         return []
     evicted = []

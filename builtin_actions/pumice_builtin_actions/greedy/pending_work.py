@@ -1,4 +1,4 @@
-"""What is left to place of a job: its sub-jobs and their pending tasks, in order."""
+"""The pending tasks of a job, sub-job by sub-job, in the order in which they are placed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pumice.manifests import QUEUE_GATE
 
 
 class PendingSubJob:
-    """The tasks of one sub-job that are still to be placed, the next one last."""
+    """The pending tasks of one sub-job, the next one last so that it can be popped."""
 
     __slots__ = ("mixed_roles", "required", "sub_job", "tasks")
 
@@ -20,28 +20,28 @@ class PendingSubJob:
         self.sub_job = sub_job
         self.tasks = tasks
         self.required = required
-        """Whether its group needs this sub-job to reach its minimum."""
+        """Whether its group needs this sub-job to reach minSubGroups."""
         self.mixed_roles = mixed_roles
-        """The roles whose tasks do not all ask the same."""
+        """The roles whose tasks do not all have the same requirements."""
 
     def copy(self) -> PendingSubJob:
         return PendingSubJob(self.sub_job, list(self.tasks), self.required, self.mixed_roles)
 
 
 class PendingWork:
-    """All that is left to place of one job."""
+    """The pending sub-jobs of one job."""
 
     __slots__ = ("_session", "by_sub_job", "order")
 
-    def __init__(self, session: Session, works: Iterable[PendingSubJob]) -> None:
+    def __init__(self, session: Session, sub_jobs: Iterable[PendingSubJob]) -> None:
         self._session = session
-        self.by_sub_job = {work.sub_job.uid: work for work in works}
-        self.order = LiveHeap(self._before, [w.sub_job for w in self.by_sub_job.values()])
+        self.by_sub_job = {pending.sub_job.uid: pending for pending in sub_jobs}
+        self.order = LiveHeap(self._before, [p.sub_job for p in self.by_sub_job.values()])
 
     def _before(self, left: SubJob, right: SubJob) -> bool:
-        l_required = self.by_sub_job[left.uid].required
-        if l_required != self.by_sub_job[right.uid].required:
-            return l_required
+        left_required = self.by_sub_job[left.uid].required
+        if left_required != self.by_sub_job[right.uid].required:
+            return left_required
         return self._session.order.sub_job_before(left, right)
 
     def copy(self) -> PendingWork:
@@ -51,35 +51,35 @@ class PendingWork:
         )
 
     @property
-    def plain(self) -> PendingSubJob:
-        """The only work of a job that is not divided."""
+    def only(self) -> PendingSubJob:
+        """The one sub-job of a job that has no sub-job policy."""
         return next(iter(self.by_sub_job.values()))
 
     def __bool__(self) -> bool:
         return bool(self.by_sub_job)
 
 
-def make_worksheet(session: Session, job: Job, *, gated: bool = True) -> PendingWork:
-    """Line up the pending tasks of a job.
+def pending_work(session: Session, job: Job, *, queue_gated: bool = True) -> PendingWork:
+    """Collect the pending tasks of a job.
 
-    Tasks without requests are left to backfill. Gated tasks are left out, except, when ``gated``
-    is set, those that only wait for their queue's admission.
+    Best-effort tasks are left to backfill. Tasks with scheduling gates are left out, except, with
+    ``queue_gated``, those that wait for nothing but the queue's allocation gate.
     """
     required = _required_sub_jobs(session, job)
-    works = []
+    sub_jobs = []
     for sub_job in job.sub_jobs.values():
         tasks = session.order.sorted_tasks(
             task
             for task in sub_job.pending
             if not task.best_effort
-            and (not task.gated or (gated and task.pod.gates == (QUEUE_GATE,)))
+            and (not task.gated or (queue_gated and task.pod.gates == (QUEUE_GATE,)))
         )
         if tasks:
             tasks.reverse()
-            works.append(
+            sub_jobs.append(
                 PendingSubJob(sub_job, tasks, sub_job.uid in required, _mixed_roles(session, tasks))
             )
-    return PendingWork(session, works)
+    return PendingWork(session, sub_jobs)
 
 
 def _mixed_roles(session: Session, tasks: Iterable[Task]) -> frozenset[str]:
@@ -87,14 +87,14 @@ def _mixed_roles(session: Session, tasks: Iterable[Task]) -> frozenset[str]:
     mixed = set()
     for task in tasks:
         if task.role:
-            asked = session.queries.class_id(task)
-            if classes.setdefault(task.role, asked) != asked:
+            task_class = session.queries.class_id(task)
+            if classes.setdefault(task.role, task_class) != task_class:
                 mixed.add(task.role)
     return frozenset(mixed)
 
 
 def _required_sub_jobs(session: Session, job: Job) -> set[str]:
-    """The sub-jobs that must be placed for their groups to reach their minimums."""
+    """The sub-jobs that must be placed for their groups to reach minSubGroups."""
     if not job.min_sub_jobs:
         return set()
     ready: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Place the pending tasks of one sub-job, one after the other, inside one hypernode."""
+"""Place the pending tasks of one sub-job, one after another, inside one hypernode."""
 
 from __future__ import annotations
 
@@ -22,33 +22,37 @@ from pumice_builtin_actions.greedy.pending_work import PendingSubJob
 
 
 class Placement:
-    """Placement in Volcano's way: greedy, task by task, until the minimum is reached."""
+    """Greedy placement as Volcano does it: task by task until the sub-job is ready."""
 
     def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
         self._error_cache = error_cache
-        self._spares_roles = session.uses("roles")
+        self._skips_role_cache = session.uses("roles")
 
-    def place(self, statement: Statement, work: PendingSubJob, hyper_node: str) -> bool:
-        """Place tasks of ``work`` until the sub-job is ready.
+    def place(self, statement: Statement, pending: PendingSubJob, hyper_node: str) -> bool:
+        """Place the pending tasks until the sub-job is ready.
 
-        Tells whether the statement is worth keeping: the sub-job is ready, or would be once the
-        promised room is free.
+        Returns whether the statement is worth keeping: the sub-job is ready, or will be once the
+        nodes that its tasks are pipelined to are free.
         """
-        session, sub_job = self._session, work.sub_job
+        session, sub_job = self._session, pending.sub_job
         job, ask = sub_job.job, session.ask
         queue = session.queue_of(job)
         rows = session.rows_of(hyper_node)
         if rows is not None and not len(rows):
             return False
         has_topology = sub_job.network_topology is not None and bool(sub_job.network_topology.mode)
-        reached = sub_job.allocated_hyper_node
+        hyper_node_so_far = sub_job.allocated_hyper_node
         failed_before: dict[str, np.ndarray] = {}
-        while work.tasks:
-            task = work.tasks.pop()
+        while pending.tasks:
+            task = pending.tasks.pop()
             if not ask.allocatable(queue, task):
+                # Volcano drops the task for this cycle and tries the next one.
                 job.refusals.append(
-                    Refusal("QueueShare", f"queue {queue.name} may not hold more of what it asks")
+                    Refusal(
+                        "QueueShare",
+                        f"queue {queue.name} may not be allocated more of what the task requests",
+                    )
                 )
                 continue
             if task.gated:
@@ -66,9 +70,9 @@ class Placement:
                     continue
                 break
             if has_topology:
-                task.job_hyper_node = reached
-            remembers = self._remembers_failures(task, work)
-            choice = self._choose(task, rows, failed_before if remembers else None)
+                task.job_hyper_node = hyper_node_so_far
+            caches = self._caches_failures(task, pending)
+            choice = self._choose(task, rows, failed_before if caches else None)
             if choice is None:
                 job.fit_errors[task.uid] = self._errors(task, rows, hyper_node)
                 if worth_continuing(sub_job):
@@ -82,23 +86,24 @@ class Placement:
                 continue
             if has_topology:
                 lowest = session.hyper_nodes.lowest_of_node(task.node)
-                reached = session.hyper_nodes.lowest_common(reached, lowest)
+                hyper_node_so_far = session.hyper_nodes.lowest_common(hyper_node_so_far, lowest)
             if session.sub_job_ready(sub_job):
                 return True
         return session.sub_job_ready(sub_job) or session.sub_job_pipelined(sub_job)
 
-    def _remembers_failures(self, task: Task, work: PendingSubJob) -> bool:
-        """Whether a node that failed once may be missed by tasks of the same role.
+    def _caches_failures(self, task: Task, pending: PendingSubJob) -> bool:
+        """Whether to exclude the nodes that failed for earlier tasks of the same role.
 
-        Placing tasks only ever fills rows, so that it makes no difference to tasks that ask the
-        same and get answers which do not reach beyond the row.
+        Placing tasks only fills nodes, so the exclusion changes nothing for tasks with the same
+        requirements whose filters look at one node at a time. It does, for example, for required
+        pod affinity inside a gang: Volcano excludes the node all the same.
         """
         return (
             self._error_cache
             and bool(task.role)
             and (
-                not self._spares_roles
-                or task.role in work.mixed_roles
+                not self._skips_role_cache
+                or task.role in pending.mixed_roles
                 or self._session.queries.asks_every_time(task)
             )
         )
@@ -145,7 +150,7 @@ class Placement:
 
 
 def _same_role_failed(sub_job: SubJob, task: Task) -> bool:
-    """Whether a task of the same role of this sub-job has failed in this cycle already."""
+    """Whether a task of this sub-job with the same role has failed in this cycle."""
     failed = sub_job.job.fit_errors
     if not task.role or not failed:
         return False
@@ -153,7 +158,7 @@ def _same_role_failed(sub_job: SubJob, task: Task) -> bool:
 
 
 def worth_continuing(sub_job: SubJob) -> bool:
-    """Whether, after a task found no node, the others may still complete the job."""
+    """Whether the other tasks may still complete the job after one found no node."""
     job = sub_job.job
     if job.min_available == len(job.tasks) or sub_job.min_available >= len(sub_job.tasks):
         return False

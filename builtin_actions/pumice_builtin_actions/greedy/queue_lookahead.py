@@ -1,4 +1,4 @@
-"""Whether evictions could ever let a queue hold a task, told without evicting anybody."""
+"""Whether a queue could hold a task after evictions, answered without evicting."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pumice.combine import All, FirstError, Rule
 
 
 class QueueLookahead:
-    """Asks the plugins that bound queues what would be if tasks were gone.
+    """Asks the plugins that limit queues, through their simulation hooks, what evictions change.
 
-    Evicting tasks, with all that follows, and taking it back is dear where a queue is far above
-    its bounds. It tells only where every plugin that answers ``allocatable`` can simulate.
+    Evicting on trial and undoing it is expensive where a queue is far above its limits. There is
+    an answer only if every plugin of ``allocatable`` also answers the simulation hooks.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         voters = session.ask.voters
-        self._names = {impl.plugin for tier in voters["allocatable"] for impl, _ in tier}
+        self._limiting = {impl.plugin for tier in voters["allocatable"] for impl, _ in tier}
         self._remove = self._compiled("simulate_remove_task", FirstError())
         self._allows = self._compiled("simulate_allocatable", All())
 
     def _compiled(self, point: str, rule: Rule) -> Any:
         """The point as those plugins answer it; None when one of them does not."""
         tiers = [
-            [impl for impl, _ in tier if impl.plugin in self._names]
+            [impl for impl, _ in tier if impl.plugin in self._limiting]
             for tier in self._session.ask.voters[point]
         ]
-        if {impl.plugin for tier in tiers for impl in tier} != self._names:
+        if {impl.plugin for tier in tiers for impl in tier} != self._limiting:
             return None
         return rule.compile(point, tiers, lambda error: None)
 
-    def hopeless(self, queue: Queue, task: Task, row: int, victims: Sequence[Task]) -> bool:
-        """Whether the queue could not hold the task even if all these victims were gone."""
+    def stays_full(self, queue: Queue, task: Task, row: int, victims: Sequence[Task]) -> bool:
+        """Whether the queue could not hold the task even without all these victims."""
         if self._remove is None or self._allows is None:
             return False
         node = self._session.nodes.handle(row)

@@ -1,64 +1,64 @@
-"""On which nodes evictions could ever make enough room."""
+"""Nodes on which evictions could free enough for a task."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from pumice import Session
-from pumice_builtin_actions.greedy.victims import Evictable, Needed, covers
-
-_FEW = 4
-"""Up to so many changed nodes are looked at one by one: cheaper than vectors."""
+from pumice import FEW_ROWS, RequestFit, RowCursor, Session
+from pumice_builtin_actions.greedy.victims import Evictable
 
 
-class _Known(NamedTuple):
-    version: int
-    mask: np.ndarray
+class _CachedMask:
+    """The reachable nodes of one request, and how far into the node journal they are true."""
+
+    __slots__ = ("cursor", "fit", "mask")
+
+    def __init__(self, session: Session, request: np.ndarray) -> None:
+        self.fit = RequestFit(request)
+        self.cursor = RowCursor(session.nodes)
+        self.mask = np.zeros(len(session.nodes), bool)
 
 
 class ReachableNodes:
-    """The nodes that would have room for a request if all who may be evicted were gone.
+    """The nodes that would fit a request if every evictable task were gone.
 
-    Plugins only ever allow fewer: elsewhere all would be too little. Remembered by request, and
-    renewed from the journal of nodes.
+    Plugins can only protect tasks, never add victims: on any other node all evictions together
+    would not be enough. Cached by request.
     """
 
     def __init__(self, session: Session) -> None:
+        self._session = session
         self._nodes = session.nodes
         self._looks_ahead = session.uses("promising")
         self._evictable: Evictable | None = None
         self._spared: Evictable | None = None
-        self._known: dict[bytes, _Known] = {}
+        self._cache: dict[bytes, _CachedMask] = {}
 
     def mask(
         self, request: np.ndarray, evictable: Evictable, spared: Evictable | None = None
     ) -> np.ndarray:
-        """Over all nodes, as they are now. Do not write to it.
+        """A mask over all nodes as they are now. Do not write to it.
 
-        ``prey`` may be evicted but for those that are ``spared``; both must be up to date.
+        All ``evictable`` tasks may go except the ``spared`` ones; both must be up to date.
         """
-        nodes, key = self._nodes, request.tobytes()
         if not self._looks_ahead:
-            return np.ones(len(nodes), bool)
+            return np.ones(len(self._nodes), bool)
         if evictable is not self._evictable or spared is not self._spared:
-            self._evictable, self._spared, self._known = evictable, spared, {}
-        known = self._known.get(key)
-        if known is not None and known.version == nodes.version:
-            return known.mask
-        changed = None if known is None else nodes.changed_since(known.version)
-        if known is None or changed is None or len(changed) > _FEW:
-            mask = covers(self._room(slice(None)), request)
+            self._evictable, self._spared, self._cache = evictable, spared, {}
+        key = request.tobytes()
+        cached = self._cache.get(key)
+        if cached is None:
+            cached = self._cache[key] = _CachedMask(self._session, request)
+        changed = cached.cursor.changed()
+        if changed is None or len(changed) > FEW_ROWS:
+            cached.mask = cached.fit.mask(self._attainable(slice(None)))
         else:
-            mask = known.mask
-            needed = Needed(request)
             for row in changed:
-                mask[row] = needed.fits(self._room(row))
-        self._known[key] = _Known(nodes.version, mask)
-        return mask
+                cached.mask[row] = cached.fit.fits(self._attainable(row).tolist())
+        return cached.mask
 
-    def _room(self, where: int | slice) -> np.ndarray:
+    def _attainable(self, where: int | slice) -> np.ndarray:
+        """What would be free once the victims are gone."""
         assert self._evictable is not None
-        room: np.ndarray = self._nodes.future_idle[where] + self._evictable.total[where]
-        return room if self._spared is None else room - self._spared.total[where]
+        free: np.ndarray = self._nodes.future_idle[where] + self._evictable.total[where]
+        return free if self._spared is None else free - self._spared.total[where]

@@ -1,4 +1,4 @@
-"""Who could be evicted on a node, and on which nodes that could ever make enough room."""
+"""The tasks that may be evicted, node by node."""
 
 from __future__ import annotations
 
@@ -7,40 +7,15 @@ from typing import Self
 
 import numpy as np
 
-from pumice import PREEMPTABLE_STATUSES, Job, Session, Task, TaskStatus
+from pumice import PREEMPTABLE_STATUSES, Job, RowCursor, Session, Task, TaskStatus
 
-Accepts = Callable[[Task], bool]
-
-
-def covers(room: np.ndarray, request: np.ndarray) -> np.ndarray:
-    """Whether a request fits into room; for many rooms at once, a mask.
-
-    cpu and memory are always compared, other resources where they are asked for.
-    """
-    asked = request > 0
-    asked[:2] = True
-    return np.asarray(((request <= room) | ~asked).all(axis=-1))
+TaskFilter = Callable[[Task], bool]
 
 
-class Needed:
-    """A request, for the same question about one node at a time."""
-
-    __slots__ = ("_asked",)
-
-    def __init__(self, request: np.ndarray) -> None:
-        amounts = enumerate(request.tolist())
-        self._asked = [(i, amount) for i, amount in amounts if amount > 0 or i < 2]
-
-    def fits(self, room: np.ndarray) -> bool:
-        """As :func:`covers`."""
-        free = room.tolist()
-        return all(amount <= free[i] for i, amount in self._asked)
-
-
-def of_other_jobs(preemptor: Task) -> Accepts:
+def of_other_jobs(preemptor: Task) -> TaskFilter:
     """Of the evictable tasks of the preemptor's queue, those of other jobs.
 
-    A task without requests takes room only from its like.
+    A best-effort preemptor may evict best-effort tasks only.
     """
     job, best_effort = preemptor.job, preemptor.best_effort
 
@@ -50,8 +25,8 @@ def of_other_jobs(preemptor: Task) -> Accepts:
     return accepts
 
 
-def of_same_job(preemptor: Task) -> Accepts:
-    """Evictable tasks of the preemptor's own job; one without requests takes only its like."""
+def of_same_job(preemptor: Task) -> TaskFilter:
+    """The evictable tasks of the preemptor's own job; of best-effort tasks as above."""
     job, best_effort = preemptor.job, preemptor.best_effort
 
     def accepts(task: Task) -> bool:
@@ -65,8 +40,8 @@ def of_same_job(preemptor: Task) -> Accepts:
     return accepts
 
 
-def of_other_queues(session: Session, reclaimer: Job) -> Accepts:
-    """Running tasks of other queues that let themselves be reclaimed."""
+def of_other_queues(session: Session, reclaimer: Job) -> TaskFilter:
+    """Running preemptable tasks of other queues that are reclaimable."""
     queues = session.queues
 
     def accepts(task: Task) -> bool:
@@ -82,26 +57,26 @@ def of_other_queues(session: Session, reclaimer: Job) -> Accepts:
 
 
 class Evictable:
-    """Per node, the tasks that may be evicted and what they hold together.
+    """Per node, the tasks that may be evicted and the sum of their requests.
 
-    On every node they stand in one order for the whole action, the first to go first: those of
-    the lowest priority, of the youngest job, and of a job the one placed last. Plugins that allow
-    only so many of a list take them from the front. Kept up to date by the journal of nodes.
+    On every node they are in one order for the whole action: lowest job priority first, then the
+    youngest job, then the job's last task. The order matters to plugins that allow a number of
+    victims and take them from the front of the list.
     """
 
-    __slots__ = ("_accepts", "_nodes", "_rank", "_version", "count", "tasks", "total")
+    __slots__ = ("_accepts", "_cursor", "_nodes", "_rank", "count", "tasks", "total")
 
-    def __init__(self, session: Session, jobs: Iterable[Job], accepts: Accepts) -> None:
-        """``jobs`` are all of which tasks may ever be accepted."""
+    def __init__(self, session: Session, jobs: Iterable[Job], accepts: TaskFilter) -> None:
+        """``jobs``: every job whose tasks may ever be accepted."""
         nodes = self._nodes = session.nodes
         self._accepts = accepts
-        self._version = nodes.version
+        self._cursor = RowCursor(nodes, at_end=True)
         self._rank: dict[str, int] = {}
         self.tasks: list[list[Task]] = [[] for _ in nodes.names]
         self.total = np.zeros(nodes.allocatable.shape, np.int64)
         rows: list[int] = []
         vectors: list[np.ndarray] = []
-        for task in _first_to_go_first(session, jobs):
+        for task in _first_victim_first(session, jobs):
             self._rank[task.uid] = len(self._rank)
             row = nodes.row_of.get(task.node)
             if row is not None and accepts(task):
@@ -112,17 +87,13 @@ class Evictable:
         if rows:
             np.add.at(self.total, rows, np.array(vectors))
 
-    def renewed(self) -> Self:
-        """Itself, as things are now."""
-        nodes = self._nodes
-        if self._version != nodes.version:
-            changed = nodes.changed_since(self._version)
-            for row in range(len(nodes)) if changed is None else changed:
-                self._renew(row)
-            self._version = nodes.version
+    def refreshed(self) -> Self:
+        """Itself, brought up to date with the nodes."""
+        for row in self._cursor.changed_rows():
+            self._refresh(row)
         return self
 
-    def _renew(self, row: int) -> None:
+    def _refresh(self, row: int) -> None:
         tasks = [held.task for held in self._nodes.held[row].values() if self._accepts(held.task)]
         tasks.sort(key=lambda task: self._rank[task.uid])
         self.tasks[row] = tasks
@@ -133,43 +104,42 @@ class Evictable:
             total += task.vector
 
 
-def _first_to_go_first(session: Session, jobs: Iterable[Job]) -> Iterator[Task]:
+def _first_victim_first(session: Session, jobs: Iterable[Job]) -> Iterator[Task]:
     by_name = sorted(jobs, key=lambda job: job.uid, reverse=True)
     for job in sorted(by_name, key=lambda job: (job.priority, -job.created)):
         yield from reversed(session.order.sorted_tasks(job.tasks.values()))
 
 
 class EvictableByQueue:
-    """What could be evicted of each queue, and of all that can be reclaimed from."""
+    """The evictable tasks of each queue, and of all reclaimable queues together."""
 
     def __init__(self, session: Session, statuses: Iterable[TaskStatus]) -> None:
         self._session = session
         self._statuses = frozenset(statuses)
-        self._keeps = session.uses("victims")
-        self._of: dict[str, Evictable] = {}
+        self._caches = session.uses("victims")
+        self._by_queue: dict[str, Evictable] = {}
         self._reclaimable: Evictable | None = None
 
     def of(self, queue: str) -> Evictable:
-        found = self._of.get(queue) if self._keeps else None
-        if found is None:
-            found = self._of[queue] = self._new(lambda job: job.queue == queue)
-        return found.renewed()
+        evictable = self._by_queue.get(queue) if self._caches else None
+        if evictable is None:
+            evictable = self._by_queue[queue] = self._build(lambda job: job.queue == queue)
+        return evictable.refreshed()
 
     def reclaimable(self) -> Evictable:
-        found = self._reclaimable if self._keeps else None
-        if found is None:
+        evictable = self._reclaimable if self._caches else None
+        if evictable is None:
             queues = self._session.queues
-            found = self._reclaimable = self._new(lambda job: queues[job.queue].reclaimable)
-        return found.renewed()
+            evictable = self._build(lambda job: queues[job.queue].reclaimable)
+            self._reclaimable = evictable
+        return evictable.refreshed()
 
-    def _new(self, concerns: Callable[[Job], bool]) -> Evictable:
+    def _build(self, covers: Callable[[Job], bool]) -> Evictable:
         statuses = self._statuses
 
         def accepts(task: Task) -> bool:
             job = task.job
-            return (
-                job is not None and concerns(job) and task.preemptable and task.status in statuses
-            )
+            return job is not None and covers(job) and task.preemptable and task.status in statuses
 
-        jobs = [job for job in self._session.jobs.values() if concerns(job)]
+        jobs = [job for job in self._session.jobs.values() if covers(job)]
         return Evictable(self._session, jobs, accepts)

@@ -1,4 +1,4 @@
-"""What the shell offers for a name; nothing of what is installed is imported for plugins."""
+"""Shell completion of names, without importing plugins or actions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _starting(names: Iterable[str], typed: str) -> list[str]:
 
 
 def complete_parts(kind: Kind) -> Completion:
-    """Offer the installed names of one kind."""
+    """Complete the installed names of one kind."""
     return lambda _context, _parameter, typed: _starting(Catalog().names(kind), typed)
 
 
 def complete_points(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Offer the extension points."""
+    """Complete extension points."""
     return _starting(Catalog().points, typed)

@@ -1,4 +1,4 @@
-"""The decisions of a cycle as tables for people."""
+"""Prints the decisions of a cycle as tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pumice.decisions import Decisions, JobState
 
 
 def print_cycle(number: int, decisions: Decisions) -> None:
-    """What was decided in one cycle, and who waits for what."""
+    """Print what was decided in one cycle, and which jobs are pending."""
     waiting = [state for state in decisions.jobs if state.reason]
     print_heading(f"Cycle {number}: {_summary(decisions, waiting)}")
     if decisions.binds:
@@ -22,15 +22,15 @@ def print_cycle(number: int, decisions: Decisions) -> None:
         _print(table)
     if decisions.evictions:
         table = make_table("EVICTED", "NODE", "FOR", "BY", "WHY")
-        for gone in decisions.evictions:
-            add_row(
-                table, gone.task, gone.node, gone.claimant or "nobody", gone.action, gone.reason
-            )
+        for eviction in decisions.evictions:
+            claimant = eviction.claimant or "no job"
+            cells = (eviction.node, claimant, eviction.action, eviction.reason)
+            add_row(table, eviction.task, *cells)
         _print(table)
     if decisions.pipelined:
-        table = make_table("PROMISED", "NODE")
-        for promise in decisions.pipelined:
-            add_row(table, promise.task, promise.node)
+        table = make_table("PIPELINED", "NODE")
+        for task in decisions.pipelined:
+            add_row(table, task.task, task.node)
         _print(table)
     if waiting:
         table = make_table("WAITING", "QUEUE", "PHASE", "READY", "PENDING", "WHY")
@@ -40,7 +40,7 @@ def print_cycle(number: int, decisions: Decisions) -> None:
 
 
 def print_totals(history: Sequence[Decisions]) -> None:
-    """One line on everything."""
+    """Print the totals of all cycles."""
     bound = sum(len(decisions.binds) for decisions in history)
     evicted = sum(len(decisions.evictions) for decisions in history)
     waiting = sum(bool(state.reason) for state in history[-1].jobs)
@@ -53,10 +53,10 @@ def _summary(decisions: Decisions, waiting: Sequence[JobState]) -> str:
     counts = (
         (len(decisions.binds), "bound"),
         (len(decisions.evictions), "evicted"),
-        (len(decisions.pipelined), "promised"),
+        (len(decisions.pipelined), "pipelined"),
         (len(waiting), "waiting"),
     )
-    return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing to do"
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
 
 
 def _print(table: Table) -> None:

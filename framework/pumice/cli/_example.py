@@ -1,4 +1,4 @@
-"""The smallest plugin that answers an extension point, written from its spec."""
+"""A minimal plugin for an extension point, generated from its spec."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ANSWERS = {"bool": "True", "float": "0.0", "int": "0", "str": '""'}
 
 
 def example(point: ExtensionPoint) -> str:
-    """Python that can be saved and loaded as it is; it changes no decision."""
+    """Python code that can be saved and loaded as it is; it changes no decision."""
     arguments = ", ".join(("self", *point.args))
     name = "".join(word.capitalize() for word in point.name.split("_"))
     return "\n".join(
@@ -30,7 +30,7 @@ def _body(point: ExtensionPoint) -> str:
     returns = point.signature.rpartition("->")[2].strip()
     kinds = [kind.strip() for kind in returns.split("|")]
     if kinds == ["None"]:
-        return "pass  # it is told, not asked"
+        return "pass  # a notification: no answer is expected"
     if "None" in kinds:
         return f"return None  # {returns}; None: no opinion"
     return f"return {_ANSWERS.get(kinds[0], 'None')}  # {returns}"

@@ -1,4 +1,4 @@
-"""The ``pumice`` command: its global options, its subcommands, and how errors are told."""
+"""The ``pumice`` command: global options, subcommands, and the printing of errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ COMMANDS = {
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
     "config": ("pumice.cli.config:command", "Check, show or import a policy."),
-    "new": ("pumice.cli.new:command", "Make a distribution for a plugin or an action of your own."),
-    "doctor": ("pumice.cli.doctor:command", "Tell what is wrong with what is installed."),
+    "new": (
+        "pumice.cli.new:command",
+        "Create a distribution for a plugin or an action of your own.",
+    ),
+    "doctor": ("pumice.cli.doctor:command", "Report problems of the installed distributions."),
     "completion": ("pumice.cli.completion:command", "Print the completion script of a shell."),
 }
-"""Subcommands: where each lives, and its line of help, so that help imports none of them."""
+"""Subcommands: module and line of help, so that the help text imports none of them."""
 
 
 class Commands(click.Group):
@@ -55,33 +58,33 @@ class Commands(click.Group):
         try:
             return super().make_context(*args, **extra)
         except click.UsageError as error:
-            raise click.exceptions.Exit(_tell_usage(error)) from error
+            raise click.exceptions.Exit(_print_usage_error(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            status = _tell_usage(error)
+            status = _print_usage_error(error)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:
             if ctx.params.get("debug") or getattr(error, "errno", None) == errno.EPIPE:
                 raise
-            status = _tell(error)
+            status = _print_exception(error)
         ctx.exit(status)
 
 
-def _tell(error: Exception) -> int:
-    """Print an error for the user; gives the exit status."""
+def _print_exception(error: Exception) -> int:
+    """Print an error for the user; returns the exit status."""
     if isinstance(error, PumiceError):
         _print_error(str(error), error.hint)
         return error.exit_status
-    hint = "this should not happen; 'pumice --debug …' shows where it did"
+    hint = "this is a bug; 'pumice --debug …' shows the traceback"
     _print_error(f"{type(error).__name__}: {error}", hint)
     return 1
 
 
-def _tell_usage(error: click.UsageError) -> int:
+def _print_usage_error(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
@@ -105,7 +108,7 @@ def _print_error(message: str, hint: str) -> None:
 @click.version_option(__version__, prog_name="pumice", message="%(prog)s %(version)s")
 @click.option("-v", "--verbose", count=True, help="Log decisions; -vv logs everything.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
-@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
+@click.option("--log-json", is_flag=True, help="Log one JSON object per line.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(verbose: int, quiet: bool, log_json: bool, debug: bool) -> None:
     """A batch and GPU cluster scheduler made of plugins."""

@@ -14,7 +14,7 @@ from pumice.shortcuts import correction
 F = TypeVar("F", bound=Callable[..., Any])
 
 POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
-"""Whether the file is there is told by the policy's own error."""
+"""Not checked for existence: loading the policy reports a missing file."""
 
 
 def output_option(function: F) -> F:
@@ -25,7 +25,7 @@ def output_option(function: F) -> F:
         type=click.Choice(["table", "json"]),
         default="table",
         show_default=True,
-        help="How to print the answer.",
+        help="Output format.",
     )(function)
 
 
@@ -47,7 +47,7 @@ def plain_option(function: F) -> F:
         multiple=True,
         metavar="NAME",
         callback=_known_shortcuts,
-        help="Do without a shortcut of the engine, or without 'all'; may be repeated.",
+        help="Switch off a shortcut of the engine, or 'all'; may be repeated.",
     )(function)
 
 

@@ -1,4 +1,4 @@
-"""Tables for people and JSON for programs."""
+"""Prints tables and JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_UNBOUNDED = 1000
-"""Width where nobody watches: a line of a table stays one line, for grep and for logs."""
+_NO_WRAP = 1000
+"""Width when the output is not a terminal: one line per row, for grep and logs."""
 
 
 def print_json(data: Any) -> None:
@@ -23,7 +23,7 @@ def print_json(data: Any) -> None:
 
 
 def make_table(*columns: str) -> Table:
-    """A table without lines whose cells wrap rather than lose text."""
+    """A table without borders; long cells wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column == columns[0])
@@ -31,7 +31,7 @@ def make_table(*columns: str) -> Table:
 
 
 def add_row(table: Table, *cells: Any) -> None:
-    """Add a row; cells are plain text, whatever brackets they hold."""
+    """Add a row; cells are plain text, not rich markup."""
     table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells))
 
 
@@ -39,7 +39,7 @@ def print_table(table: Table) -> None:
     if sys.stdout.isatty():
         Console(highlight=False).print(table)
         return
-    width = int(os.environ.get("COLUMNS") or _UNBOUNDED)
+    width = int(os.environ.get("COLUMNS") or _NO_WRAP)
     console = Console(width=width, highlight=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
         console.print(table)
@@ -47,7 +47,7 @@ def print_table(table: Table) -> None:
 
 
 def print_facts(*facts: tuple[str, Any]) -> None:
-    """Lines of a name and a value; empty values are left out."""
+    """Print lines of a name and a value; empty values are left out."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
     table.add_column(overflow="fold")

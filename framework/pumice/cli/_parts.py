@@ -16,34 +16,34 @@ from pumice.cli._output import (
     print_table,
 )
 from pumice.config.options import Option, describe
-from pumice.discovery import Catalog, Listed, Loaded, project_url
+from pumice.discovery import Catalog, CatalogEntry, Loaded, project_url
 
 Part = Literal["plugin", "action"]
 
 
 def list_parts(kind: Part, output: str) -> None:
-    """Everything installed; what is broken is listed with its error."""
-    lines = Catalog().listing(kind)
+    """List everything installed; what cannot be loaded has its error."""
+    entries = Catalog().listing(kind)
     if output == "json":
-        print_json([_as_data(line) for line in lines])
+        print_json([_as_data(entry) for entry in entries])
         return
     columns = ["NAME", "DISTRIBUTION", "VERSION", "DESCRIPTION"]
     if kind == "plugin":
         columns.append("EXTENSION POINTS")
     table = make_table(*columns)
-    for line in lines:
-        source = line.found.source
-        cells = [line.found.name, source.distribution, source.version]
-        cells.append(line.loaded.summary if line.loaded else "broken, see below")
+    for entry in entries:
+        source = entry.installed.source
+        cells = [entry.installed.name, source.distribution, source.version]
+        cells.append(entry.loaded.summary if entry.loaded else "broken, see below")
         if kind == "plugin":
-            cells.append(", ".join(line.loaded.points) if line.loaded else "")
+            cells.append(", ".join(entry.loaded.points) if entry.loaded else "")
         add_row(table, *cells)
     print_table(table)
-    _print_remarks(lines)
+    _print_warnings(entries)
 
 
 def show_part(kind: Part, name: str, output: str) -> None:
-    """One class: where it comes from, what it answers, its options."""
+    """Show one class: its distribution, extension points and options."""
     catalog = Catalog()
     loaded = catalog.load(kind, name)
     options = describe(loaded.cls.Options)
@@ -78,31 +78,31 @@ def _print_options(options: list[Option]) -> None:
     print_table(table)
 
 
-def _print_remarks(lines: list[Listed]) -> None:
-    for line in lines:
-        if line.loaded is not None:
-            for warning in (*line.loaded.warnings, *line.loaded.deprecations):
-                click.echo(f"\nwarning: {line.found.kind} {line.found.name!r}: {warning}")
-    errors = {str(line.error): line.error for line in lines if line.error is not None}
+def _print_warnings(entries: list[CatalogEntry]) -> None:
+    for entry in entries:
+        if entry.loaded is not None:
+            for warning in (*entry.loaded.warnings, *entry.loaded.deprecations):
+                click.echo(f"\nwarning: {entry.installed.kind} {entry.installed.name!r}: {warning}")
+    errors = {str(entry.error): entry.error for entry in entries if entry.error is not None}
     for text, error in errors.items():
         click.echo(f"\nerror: {text}")
         if error.hint:
             click.echo(f"hint: {error.hint}")
 
 
-def _as_data(line: Listed) -> dict[str, Any]:
-    if line.loaded is not None:
-        return _loaded_data(line.loaded)
-    source = line.found.source
+def _as_data(entry: CatalogEntry) -> dict[str, Any]:
+    if entry.loaded is not None:
+        return _loaded_data(entry.loaded)
+    source = entry.installed.source
     return {
-        "name": line.found.name,
+        "name": entry.installed.name,
         "distribution": source.distribution,
         "version": source.version,
         "entry_point": source.entry_point,
         "points": [],
         "doc": "",
         "warnings": [],
-        "error": str(line.error),
+        "error": str(entry.error),
     }
 
 

@@ -1,4 +1,4 @@
-"""Renders templates into a folder: ``«name»`` in a file, ``NAME`` and ``MODULE`` in its path."""
+"""Renders templates: ``«name»`` in a file, ``NAME`` and ``MODULE`` in its path."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _SUFFIX = ".tmpl"
 
 
 def has(*folder: str) -> bool:
-    """Whether there is such a folder of templates."""
+    """Whether a folder of templates exists."""
     return _root().joinpath(*folder).is_dir()
 
 
 def render(folders: Iterable[tuple[str, ...]], words: Mapping[str, str]) -> dict[str, str]:
-    """The files, by path, that these folders of templates make with these words."""
-    made: dict[str, str] = {}
+    """The rendered files of these folders of templates, by path."""
+    rendered: dict[str, str] = {}
     for folder in folders:
-        for path, template in _walk(_root().joinpath(*folder)):
+        for path, template in _files(_root().joinpath(*folder)):
             text = template.read_text(encoding="utf-8")
             if path.endswith(_SUFFIX):
                 text = _MARK.sub(lambda mark: words[mark[1]], text)
-            made[_path(path, words)] = f"{text.strip()}\n" if path.endswith(_SUFFIX) else text
-    return made
+            rendered[_path(path, words)] = f"{text.strip()}\n" if path.endswith(_SUFFIX) else text
+    return rendered
 
 
-def write(folder: Path, made: Mapping[str, str]) -> None:
-    """Write the files into a folder that is not there yet."""
+def write(folder: Path, rendered: Mapping[str, str]) -> None:
+    """Write the files into a new folder."""
     try:
         folder.mkdir(parents=True)
-        for path, text in made.items():
+        for path, text in rendered.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     except FileExistsError:
         raise PumiceError(
-            f"{folder} is there already", hint="choose another name, or move it away"
+            f"{folder} already exists", hint="choose another name, or move it away"
         ) from None
     except OSError as error:
         raise PumiceError(f"{folder}: {error.strerror or error}") from None
@@ -51,10 +51,10 @@ def _root() -> Traversable:
     return files("pumice").joinpath("templates")
 
 
-def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+def _files(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
         if item.is_dir():
-            yield from _walk(item, f"{above}{item.name}/")
+            yield from _files(item, f"{above}{item.name}/")
         else:
             yield f"{above}{item.name}", item
 

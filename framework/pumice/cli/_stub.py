@@ -1,4 +1,4 @@
-"""The method that a new plugin starts from, written from the spec of its extension point."""
+"""The method of a new plugin, generated from the spec of its extension point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def signature(point: ExtensionPoint) -> str:
-    """The ``def`` of a method of a class, with types, wrapped as a formatter would."""
+    """The ``def`` line of a method, with types, wrapped like a formatter does."""
     arguments, answer = _parts(point)
     head = f"{_INDENT}def {point.name}("
     line = f"{head}{', '.join(['self', *arguments])}) -> {answer}:"
@@ -30,7 +30,7 @@ def signature(point: ExtensionPoint) -> str:
 
 
 def docstring(point: ExtensionPoint) -> str:
-    """What the point asks, as the method's docstring."""
+    """The summary of the point as the method's docstring."""
     line = f'{_INDENT * 2}"""{point.summary}"""'
     if len(line) <= _WIDTH:
         return line
@@ -41,36 +41,36 @@ def docstring(point: ExtensionPoint) -> str:
     return "\n".join([*wrapped, f'{_INDENT * 2}"""'])
 
 
-def nothing(point: ExtensionPoint) -> str:
-    """The line with which the method has no opinion; empty where none is asked for."""
+def no_opinion(point: ExtensionPoint) -> str:
+    """The statement that returns no opinion; empty where no answer is expected."""
     return "" if _parts(point)[1] == "None" else f"{_INDENT * 2}return None"
 
 
 def imports(point: ExtensionPoint, spec: type) -> str:
-    """Import statements for the types that the signature names, and for a plugin."""
+    """Import statements for a plugin and for the types in the signature."""
     arguments, answer = _parts(point)
     origins = _origins(spec)
-    found: dict[str, set[str]] = {"pumice": {"Plugin", "hookimpl"}}
+    modules: dict[str, set[str]] = {"pumice": {"Plugin", "hookimpl"}}
     whole = set()
     for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
         module, name = origins.get(word, ("", ""))
         if module and name:
-            found.setdefault(module, set()).add(word)
+            modules.setdefault(module, set()).add(word)
         elif module:
             whole.add(f"import {module} as {word}" if module != word else f"import {module}")
-    return _sorted_imports(found, whole)
+    return _sorted_imports(modules, whole)
 
 
-def _sorted_imports(found: dict[str, set[str]], whole: Iterable[str]) -> str:
+def _sorted_imports(modules: dict[str, set[str]], whole: Iterable[str]) -> str:
     blocks: list[list[str]] = [[], sorted(whole)]
-    for module, names in sorted(found.items()):
+    for module, names in sorted(modules.items()):
         standard = module.partition(".")[0] in sys.stdlib_module_names
         blocks[0 if standard else 1].append(f"from {module} import {', '.join(sorted(names))}")
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def _parts(point: ExtensionPoint) -> tuple[list[str], str]:
-    """The arguments and the answer of a point as text; what is private to the spec is left out."""
+    """The arguments and the return type of a point as text, without private types."""
     function = ast.parse(f"def {point.signature}: ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     arguments = [ast.unparse(argument) for argument in function.args.args]
@@ -80,7 +80,7 @@ def _parts(point: ExtensionPoint) -> tuple[list[str], str]:
 
 
 def _origins(spec: type) -> dict[str, tuple[str, str]]:
-    """Where the names in the module of a spec class come from: (module, name), or (module, "")."""
+    """The imports in the module of a spec class: name → (module, name) or (module, "")."""
     module = inspect.getmodule(spec)
     if module is None:
         return {}

@@ -1,4 +1,4 @@
-"""``pumice actions``: what is installed to make up a cycle."""
+"""``pumice actions``: list the installed actions, or show one."""
 
 from __future__ import annotations
 

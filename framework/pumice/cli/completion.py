@@ -1,4 +1,4 @@
-"""``pumice completion``: the script that teaches a shell our commands and names."""
+"""``pumice completion``: print the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:  eval "$(pumice completion zsh)"             in ~/.zshrc
     fish: pumice completion fish > ~/.config/fish/completions/pumice.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None
-    completer = found(ctx.find_root().command, {}, "pumice", _VARIABLE)
-    # The template alone: click's source() starts the shell to ask for its version.
+    completion = get_completion_class(shell)
+    assert completion is not None
+    completer = completion(ctx.find_root().command, {}, "pumice", _VARIABLE)
+    # Not click's source(), which runs the shell to check its version.
     click.echo(completer.source_template % completer.source_vars())

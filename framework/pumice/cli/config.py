@@ -1,4 +1,4 @@
-"""``pumice config``: whether a policy is sound, what it amounts to, and where from it may come."""
+"""``pumice config``: check, show or import a policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pumice.config.importers._toml import write_toml
 from pumice.config.options import values_of
 from pumice.errors import PolicyError, PumiceError
 
-_SPELLED = {"kai": "KAI", "volcano": "Volcano"}
+_DISPLAY_NAMES = {"kai": "KAI", "volcano": "Volcano"}
 
 
 _FROM = ["FROM"]
@@ -31,16 +31,16 @@ _FROM = ["FROM"]
 
 @click.group("config")
 def command() -> None:
-    """Check a policy, show what it amounts to, or import one."""
+    """Check a policy, show the resulting pipeline, or import a policy."""
 
 
-@command.command("check", short_help="Tell everything that is wrong with a policy.")
+@command.command("check", short_help="Report everything that is wrong with a policy.")
 @click.argument("file", type=POLICY_FILE)
 @set_option
 @output_option
 @click.pass_context
 def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: str) -> None:
-    """Tell everything that is wrong with a policy FILE; exit status 2 when something is."""
+    """Report everything that is wrong with a policy FILE; exit status 2 if something is."""
     try:
         policy = load_policy(file, overrides=overrides)
     except PolicyError as error:
@@ -56,16 +56,16 @@ def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: st
     click.echo(f"{policy.origin}: ok, {counts} tiers")
 
 
-@command.command("show", short_help="Show the pipeline that a policy amounts to.")
+@command.command("show", short_help="Show the resulting pipeline of a policy.")
 @click.argument("file", type=POLICY_FILE, required=False)
 @click.option("--preset", metavar="NAME", help="Show a policy that ships with Pumice.")
 @set_option
-@click.option("--why", is_flag=True, help="Tell where each part and each value comes from.")
+@click.option("--why", is_flag=True, help="Show where each part and each value comes from.")
 @output_option
 def show(
     file: Path | None, preset: str | None, overrides: tuple[str, ...], why: bool, output: str
 ) -> None:
-    """Show the pipeline in effect: actions, tiers, options, and who answers which point.
+    """Show the pipeline in effect: actions, tiers, options, and the plugins of each point.
 
     Without FILE and --preset it is the default policy.
     """
@@ -81,23 +81,23 @@ def show(
     _print_warnings(policy)
 
 
-@command.command("import", short_help="Make a policy from another scheduler's configuration.")
+@command.command("import", short_help="Create a policy from another scheduler's configuration.")
 @click.argument("file", metavar="FILE")
 @click.option(
     "--from",
     "origin",
     type=click.Choice(importer_names()),
     required=True,
-    help="Whose configuration it is.",
+    help="The scheduler whose configuration it is.",
 )
 @click.option(
     "-O", "--output-file", type=POLICY_FILE, metavar="FILE", help="Where to write the policy."
 )
 def import_(file: str, origin: str, output_file: Path | None) -> None:
-    """Make a policy that decides the same as the configuration in FILE (- is standard input).
+    """Create a policy that decides the same as the configuration in FILE (- is standard input).
 
-    It goes to the standard output unless -O names a file. What it cannot say is told in comments
-    at its top and on standard error.
+    It is printed unless -O names a file. What it cannot express is listed in comments at its top
+    and on standard error.
     """
     try:
         with click.open_file(file, encoding="utf-8") as stream:
@@ -111,7 +111,9 @@ def import_(file: str, origin: str, output_file: Path | None) -> None:
         warnings = policy_from_dict(policy, where=name).warnings
     except MissingParts as missing:
         warnings = tuple(missing.problems)
-    title = f"Imported from the {_SPELLED.get(origin, origin)} configuration {Path(name).name}."
+    title = (
+        f"Imported from the {_DISPLAY_NAMES.get(origin, origin)} configuration {Path(name).name}."
+    )
     result = write_toml(policy, title, notes)
     for line in (*(f"note: {note}" for note in notes), *(f"warning: {w}" for w in warnings)):
         click.echo(line.replace("\n", "\n    "), err=True)
@@ -167,7 +169,7 @@ def _print_options(policy: Policy, why: bool) -> None:
 
 
 def _print_voters(policy: Policy, why: bool) -> None:
-    print_heading("Who answers what")
+    print_heading("Plugins by extension point")
     tiers = [f"TIER {number}" for number in range(1, len(policy.tiers) + 1)]
     table = make_table("POINT", "COMBINED BY", *tiers)
     for point, voters in _voters(policy).items():
@@ -181,7 +183,7 @@ def _voter(policy: Policy, name: str, why: bool) -> str:
 
 
 def _why_data(policy: Policy) -> dict[str, Any]:
-    """Where each part is listed and each value given."""
+    """Where each part is listed and each value is set."""
     data: dict[str, Any] = {}
     for kind, entries in (("action", policy.actions), ("plugin", policy.plugins)):
         data[kind] = {
@@ -204,14 +206,14 @@ def _print_warnings(policy: Policy) -> None:
 
 
 def _voters(policy: Policy) -> dict[str, list[list[str]]]:
-    """Per extension point that anybody answers: the names, tier by tier, in order."""
+    """The plugins of each extension point that has any, tier by tier, in order."""
     points = {point.base for point in policy.points.values()}
-    found = {
+    names = {
         point: [[entry.name for entry in tier] for tier in policy.voters(point)]
         for point in policy.points
         if point in points
     }
-    return {point: tiers for point, tiers in found.items() if any(tiers)}
+    return {point: tiers for point, tiers in names.items() if any(tiers)}
 
 
 def _as_data(policy: Policy) -> dict[str, Any]:

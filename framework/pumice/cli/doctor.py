@@ -1,4 +1,4 @@
-"""``pumice doctor``: what is wrong with what is installed."""
+"""``pumice doctor``: report problems of the installed distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS = ("pumice", "pumice-framework", "pumice-builtin-plugins", "pumice-builtin-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell: ``check`` says what kind, ``wrong`` whether it must be put right."""
+    """One result: ``check`` is its kind, ``wrong`` whether it must be fixed."""
 
     check: str
     text: str
@@ -31,19 +31,19 @@ class Finding:
 @output_option
 @click.pass_context
 def command(ctx: click.Context, output: str) -> None:
-    """Tell what is wrong with the installed distributions; exit status 1 when something is.
+    """Report problems of the installed distributions; exit status 1 if there are any.
 
-    Looked for: parts that cannot be loaded or were written for another API version, names that two
-    distributions claim, methods that look like hooks but are not, old names that a coming version
-    drops, and distributions of Pumice itself whose versions differ.
+    Checked are: parts that cannot be loaded or were written for another API version, names that two
+    distributions install, methods that look like hooks but are not, deprecated names, and versions
+    of Pumice's own distributions that differ.
     """
     catalog = Catalog()
     findings = [*_parts(catalog), *_versions()]
     counts = {kind: len(catalog.names(kind)) for kind in KINDS}
     wrong = sum(finding.wrong for finding in findings)
     if output == "json":
-        told = [asdict(finding) for finding in findings]
-        print_json({"ok": not wrong, "findings": told, "installed": counts})
+        listed = [asdict(finding) for finding in findings]
+        print_json({"ok": not wrong, "findings": listed, "installed": counts})
     else:
         for finding in findings:
             click.echo(
@@ -51,8 +51,8 @@ def command(ctx: click.Context, output: str) -> None:
             )
             if finding.hint:
                 click.echo(f"hint: {finding.hint}")
-        looked_at = ", ".join(_counted(count, kind) for kind, count in counts.items())
-        click.echo(f"looked at {looked_at}: {f'{wrong} wrong' if wrong else 'all well'}")
+        checked = ", ".join(_counted(count, kind) for kind, count in counts.items())
+        click.echo(f"checked {checked}: {f'{wrong} wrong' if wrong else 'all well'}")
     if wrong:
         ctx.exit(1)
 
@@ -69,7 +69,7 @@ def _parts(catalog: Catalog) -> list[Finding]:
                 findings.append(_error(line.error))
                 continue
             assert line.loaded is not None
-            what = f"{kind} {line.found.name!r} ({line.found.source.label})"
+            what = f"{kind} {line.installed.name!r} ({line.installed.source.label})"
             findings += [Finding("not a hook", f"{what}: {w}") for w in line.loaded.warnings]
             findings += [
                 Finding("old name", f"{what}: {text}", wrong=False)
@@ -83,15 +83,17 @@ def _error(error: LoadError) -> Finding:
 
 
 def _versions() -> list[Finding]:
-    found: dict[str, str] = {"pumice (the package that runs)": __version__}
+    versions: dict[str, str] = {"pumice (the package that runs)": __version__}
     for name in OURS:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    if len(set(found.values())) == 1:
+    if len(set(versions.values())) == 1:
         return []
-    text = ", ".join(f"{name} {number}" for name, number in found.items())
+    text = ", ".join(f"{name} {number}" for name, number in versions.items())
     return [
-        Finding("versions differ", text, "install one version of all: pip install --upgrade pumice")
+        Finding(
+            "versions differ", text, "install the same version of all: pip install --upgrade pumice"
+        )
     ]

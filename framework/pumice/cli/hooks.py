@@ -1,4 +1,4 @@
-"""``pumice hooks``: what each extension point asks, and who answers."""
+"""``pumice hooks``: list the extension points, or explain one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pumice.hookspecs import ExtensionPoint
 def command(name: str | None, output: str) -> None:
     """List the extension points, or explain one: when it is asked, how answers combine.
 
-    Those that an installed distribution declares are listed with it.
+    Points of other distributions are listed with their distribution.
     """
     catalog = Catalog()
     points = catalog.points
@@ -108,7 +108,7 @@ def _print_one(point: ExtensionPoint, plugins: list[Loaded]) -> None:
         ("group", point.group),
         ("declared by", point.source),
         ("combined by", f"{point.rule.name}: {point.rule.meaning}"),
-        ("nobody answers", point.rule.nobody),
+        ("no answer", point.rule.nobody),
         ("form of", point.form_of),
         ("enable, disable", "apply" if point.gated else "do not apply"),
         ("asked", "" if point.asked else "never, by the actions of this release"),

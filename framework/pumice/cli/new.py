@@ -1,4 +1,4 @@
-"""``pumice new``: a whole distribution that installs, passes its tests and lints as made."""
+"""``pumice new``: create a distribution that installs, passes its tests and lints."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pumice.errors import PumiceError
 from pumice.hookspecs import SPECS, ExtensionPoint
 from pumice.plugin import API_VERSION
 
-LONGEST = 30
+MAX_LENGTH = 30
 NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 RESERVED = ("framework", "builtin-plugins", "builtin-actions")
-"""With ``pumice-`` before them, distributions of Pumice itself."""
+"""Prefixed with ``pumice-``, the distributions of Pumice itself."""
 Kind = Literal["plugin", "action"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group("new")
 def command() -> None:
-    """Make a distribution for a plugin or an action of your own, ready to install and test."""
+    """Create a distribution for a plugin or an action of your own, ready to install and test."""
 
 
 def _into(function: F) -> F:
@@ -38,7 +38,7 @@ def _into(function: F) -> F:
         type=click.Path(file_okay=False, path_type=Path),
         default=Path(),
         metavar="DIR",
-        help="Where to make the folder pumice-NAME; by default here.",
+        help="Where to create the folder pumice-NAME; by default here.",
     )(function)
 
 
@@ -53,7 +53,7 @@ def _into(function: F) -> F:
 )
 @_into
 def new_plugin(name: str, hook: str, into: Path) -> None:
-    """Make pumice-NAME: a plugin, its tests, a scenario, packaging and CI.
+    """Create pumice-NAME: a plugin, its tests, a scenario, packaging and CI.
 
     With the hook job_order it serves small jobs first; with another it has no opinion yet.
     """
@@ -71,7 +71,7 @@ def new_plugin(name: str, hook: str, into: Path) -> None:
         "imports": imports,
         "docstring": _stub.docstring(point),
         "signature": _stub.signature(point),
-        "nothing": _stub.nothing(point),
+        "nothing": _stub.no_opinion(point),
         "description": f"A plugin for the Pumice scheduler that answers {hook}",
     }
     sample = hook if _scaffold.has("hooks", hook) else "any"
@@ -114,10 +114,10 @@ def _make(
         "next_version": f"{major}.{int(minor) + 1}",
     }
     folder = into / distribution
-    made = _scaffold.render([("common",), *folders], words)
-    _scaffold.write(folder, made)
-    click.echo(f"made {folder}, the {kind} {name!r}:")
-    for path in made:
+    files = _scaffold.render([("common",), *folders], words)
+    _scaffold.write(folder, files)
+    click.echo(f"created {folder} with the {kind} {name!r}:")
+    for path in files:
         click.echo(f"     {path}")
     click.echo("next:")
     click.echo(f"     pip install -e {shlex.quote(f'{_here(folder)}[test]')}")
@@ -128,25 +128,25 @@ def _check(kind: Kind, name: str, distribution: str, catalog: Catalog) -> None:
     plain = re.sub(r"[^a-z0-9]+", "-", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower())
     better = plain.strip("-").removeprefix("pumice-")
     if not NAME.fullmatch(name) or better != name.replace("_", "-"):
-        hint = "small letters and digits, in words joined by '-', the first one a letter"
+        hint = "lower-case letters and digits, words joined by '-', starting with a letter"
         if NAME.fullmatch(better):
             hint = f"did you mean {better!r}?"
-        raise PumiceError(f"{name!r} is no good name for {_A[kind]}", hint=hint)
-    if len(name) > LONGEST:
+        raise PumiceError(f"{name!r} is not a valid name for {_A[kind]}", hint=hint)
+    if len(name) > MAX_LENGTH:
         raise PumiceError(
             f"{name!r} is too long for a name",
-            hint=f"at most {LONGEST} letters, it has {len(name)}",
+            hint=f"at most {MAX_LENGTH} characters, it has {len(name)}",
         )
     if better in RESERVED:
         raise PumiceError(
             f"{distribution} is a distribution of Pumice itself", hint="choose another name"
         )
-    owners = [found.source for found in catalog.found(kind) if found.name == name]
+    owners = [part.source for part in catalog.installed(kind) if part.name == name]
     others = [owner for owner in owners if owner.distribution != distribution]
     if others:
         raise PumiceError(
-            f"{kind} {name!r} is installed already ({others[0].label})",
-            hint=f"two of one name cannot be used: choose another ('pumice {kind}s' lists them)",
+            f"{kind} {name!r} is already installed ({others[0].label})",
+            hint=f"choose another name; 'pumice {kind}s' lists the installed ones",
         )
 
 
@@ -166,5 +166,5 @@ def _spec(point: ExtensionPoint, catalog: Catalog) -> type:
 
 
 def _here(folder: Path) -> str:
-    """A path that pip takes for one, not for the name of a distribution."""
+    """The path in a form that pip does not take for the name of a distribution."""
     return str(folder) if folder.is_absolute() else f"./{folder}"

@@ -1,4 +1,4 @@
-"""``pumice plugins``: what is installed to answer extension points."""
+"""``pumice plugins``: list the installed plugins, or show one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pumice.cli._parts import list_parts, show_part
 @click.argument("name", required=False, shell_complete=complete_parts("plugin"))
 @output_option
 def command(name: str | None, output: str) -> None:
-    """List the installed plugins, or show one: what it answers, and its options.
+    """List the installed plugins, or show one with its extension points and options.
 
     A plugin that cannot be loaded is listed with the reason.
     """

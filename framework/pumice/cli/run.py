@@ -41,9 +41,9 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     "hooks",
     multiple=True,
     metavar="HOOK",
-    help="Print what is asked and answered at an extension point, or at 'all'; may be repeated.",
+    help="Print the questions and answers of an extension point, or of 'all'; may be repeated.",
 )
-@click.option("--check", is_flag=True, help="Check the books after every action.")
+@click.option("--check", is_flag=True, help="Check the accounts after every action.")
 @plain_option
 @click.option(
     "--backend",
@@ -68,7 +68,7 @@ def command(
     """Schedule a cluster and print the decisions.
 
     FILES are Kubernetes manifests: dumps of 'kubectl get -o json', YAML, directories, or - for
-    the standard input. Between cycles, bound pods start to run and evicted pods go away.
+    the standard input. Between cycles, bound pods start and evicted pods disappear.
     """
     catalog = Catalog()
     ledger = _ledger(hooks, catalog)
@@ -97,24 +97,25 @@ def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) 
     if not hasattr(cls, "from_files"):
         if files:
             raise PumiceError(
-                f"the backend {name!r} reads no files", hint="leave the files out of the command"
+                f"the backend {name!r} does not read files",
+                hint="remove the files from the command",
             )
-        return _made(name, cls)
+        return _instance(name, cls)
     if not files:
-        raise PumiceError("there is nothing to schedule: no FILES are given", hint=EXAMPLE)
+        raise PumiceError("there is nothing to schedule: give FILES", hint=EXAMPLE)
     backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
     if isinstance(backend, MemoryBackend):
         inventory = backend.snapshot()
-        for warning in (*inventory.problems, *_groupless(inventory)):
+        for warning in (*inventory.problems, *_missing_groups(inventory)):
             click.echo(f"warning: {warning}", err=True)
         ours = settings.scheduler_names
         backend.replace(adopt(inventory, queue=settings.default_queue, scheduler_names=ours))
     return backend
 
 
-def _groupless(inventory: Inventory) -> list[str]:
-    """Pending pods that no job will have, because the pod group they name is not there."""
-    told = {problem.object for problem in inventory.problems}
+def _missing_groups(inventory: Inventory) -> list[str]:
+    """Warnings about pending pods whose pod group is missing."""
+    reported = {problem.object for problem in inventory.problems}
     pods = Counter(
         pod.group
         for pod in inventory.pods.values()
@@ -123,26 +124,26 @@ def _groupless(inventory: Inventory) -> list[str]:
     return [
         f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
         for group, count in sorted(pods.items())
-        if f"PodGroup {group}" not in told
+        if f"PodGroup {group}" not in reported
     ]
 
 
-def _made(name: str, cls: Callable[[], Any]) -> Backend:
+def _instance(name: str, cls: Callable[[], Any]) -> Backend:
     backend = cls()
     if not isinstance(backend, Backend):
-        raise PumiceError(f"the backend {name!r} has not the methods of a backend")
+        raise PumiceError(f"the backend {name!r} lacks methods of a backend")
     return backend
 
 
 def _advance(backend: Backend, policy: Policy) -> None:
-    """A cluster of our own waits for us; a real one goes on by itself."""
+    """Simulate what happens between cycles; a real cluster needs no help."""
     if isinstance(backend, MemoryBackend):
         backend.advance()
         backend.step(policy.scheduler.period)
 
 
 def _ledger(hooks: Sequence[str], catalog: Catalog) -> Ledger | None:
-    """A ledger that prints what is asked at these extension points."""
+    """A ledger that prints the calls of these extension points."""
     if not hooks:
         return None
     points = catalog.points

@@ -22,7 +22,9 @@ _COLOUR = {"passed": "green", "failed": "red", "error": "red", "skipped": "yello
 
 @click.command("test")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-k", "word", default="", metavar="WORD", help="Only with WORD in id, title or path.")
+@click.option(
+    "-k", "word", default="", metavar="WORD", help="Only scenarios with WORD in id, title or path."
+)
 @click.option(
     "--json",
     "report",
@@ -30,8 +32,8 @@ _COLOUR = {"passed": "green", "failed": "red", "error": "red", "skipped": "yello
     metavar="FILE",
     help="Write every result to FILE.",
 )
-@click.option("--strict", is_flag=True, help="A scenario that is skipped counts as failed.")
-@click.option("--check", is_flag=True, help="Check the books after every action.")
+@click.option("--strict", is_flag=True, help="Count skipped scenarios as failed.")
+@click.option("--check", is_flag=True, help="Check the accounts after every action.")
 @plain_option
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every scenario.")
 @click.option(
@@ -52,20 +54,20 @@ def command(
 ) -> None:
     """Run every scenario in the files and directories PATH.
 
-    A scenario is a cluster, a policy, and what must be decided. Exit status 1 when one fails.
+    A scenario is a cluster, a policy and the expected decisions. Exit status 1 if one fails.
     """
     results = []
     files = list(dict.fromkeys(find_files(paths)))
     for result in _run(files, word, check, plain, jobs or os.cpu_count() or 1):
         results.append(result)
-        _tell(result, verbose=verbose, strict=strict)
+        _print_result(result, verbose=verbose, strict=strict)
     if not results:
         where = ", ".join(paths)
         named = f" with {word!r} in its id, title or path" if word else ""
         raise ScenarioError(f"{where}: there is no scenario{named}")
     if report is not None:
         _write(report, results)
-    _tell_missing(results)
+    _print_missing(results)
     counts = Counter(_counted(result) for result in results)
     click.echo(", ".join(f"{counts[key]} {key}" for key in ("passed", "failed", "skipped")))
     ctx.exit(1 if counts["failed"] or (strict and counts["skipped"]) else 0)
@@ -98,7 +100,7 @@ def _counted(result: Result) -> str:
     return "failed" if result.failed else result.verdict
 
 
-def _tell(result: Result, *, verbose: bool, strict: bool) -> None:
+def _print_result(result: Result, *, verbose: bool, strict: bool) -> None:
     for warning in result.warnings:
         click.echo(f"warning: {result.id}: {warning}", err=True)
     if not (verbose or result.failed or (strict and result.verdict == "skipped")):
@@ -121,11 +123,11 @@ def _spell(parts: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{kind} {name}" for kind, name in parts)
 
 
-def _tell_missing(results: Iterable[Result]) -> None:
+def _print_missing(results: Iterable[Result]) -> None:
     counts = Counter(part for result in results for part in result.missing)
     if not counts:
         return
-    click.echo("skipped for want of parts that are not installed:")
+    click.echo("skipped because parts are not installed:")
     for (kind, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         times = "1 scenario" if count == 1 else f"{count} scenarios"
         click.echo(f"     {kind} {name}: {times}")

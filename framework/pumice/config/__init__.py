@@ -1,4 +1,4 @@
-"""The policy: read from TOML, checked as a whole, shown and reloaded."""
+"""Policies: reading them from TOML, checking, overriding and reloading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From layers of configuration to a policy, or to the list of everything that is wrong."""
+"""Builds a policy from layers of configuration, or reports everything that is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pumice._nearest import did_you_mean
 from pumice.config.layers import Layer
 from pumice.config.lines import KeyPath
-from pumice.config.lint import advise
+from pumice.config.lint import lint
 from pumice.config.options import flatten, names, validate
 from pumice.config.overrides import loosely
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
@@ -25,8 +25,8 @@ Part = Literal["plugin", "action"]
 
 
 @dataclass(slots=True)
-class _Given:
-    """Values of options with the places they come from; a later layer's value counts."""
+class _OptionValues:
+    """Values of options with the places they come from; later layers win."""
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, tuple[Layer, KeyPath]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Given:
 
 
 class Builder:
-    """Reads layers, lowest first; problems are gathered and raised together."""
+    """Reads layers, lowest first; problems are collected and raised together."""
 
     def __init__(self, layers: Sequence[Layer], catalog: Catalog, origin: str) -> None:
         self.layers = layers
@@ -49,23 +49,23 @@ class Builder:
         self.origins: dict[tuple[str, ...], str] = {}
 
     def build(self, *, complete: bool = True) -> Policy:
-        """Make the policy. When not ``complete``, a key that is absent is no problem."""
+        """Build the policy; unless ``complete``, missing keys are not reported."""
         self._check_keys()
         actions, tiers = self._references(complete)
         plugins = [reference for tier in tiers for reference in tier]
-        made_plugins, plugin_values = self._parts("plugin", plugins)
-        made_actions, action_values = self._parts("action", actions)
+        built_plugins, plugin_values = self._parts("plugin", plugins)
+        built_actions, action_values = self._parts("action", actions)
         scheduler, scheduler_values = self._scheduler()
         for tier in tiers:
-            self._check_companions(tier, made_plugins)
+            self._check_companions(tier, built_plugins)
         self.problems.raise_any(self.origin)
         policy = Policy(
             actions=tuple(
                 ActionEntry(name, loaded.cls, options, loaded.source)
-                for name, (loaded, options) in made_actions.items()
+                for name, (loaded, options) in built_actions.items()
             ),
             tiers=tuple(
-                tuple(self._entry(reference, *made_plugins[reference.name]) for reference in tier)
+                tuple(self._entry(reference, *built_plugins[reference.name]) for reference in tier)
                 for tier in tiers
             ),
             scheduler=scheduler,
@@ -83,17 +83,17 @@ class Builder:
         )
         return replace(
             policy,
-            warnings=(*self.problems.warnings, *self.warnings, *advise(policy, actions, tiers)),
+            warnings=(*self.problems.warnings, *self.warnings, *lint(policy, actions, tiers)),
         )
 
     def _check_companions(
-        self, tier: Sequence[Reference], made: Mapping[str, tuple[Loaded, OptionsModel]]
+        self, tier: Sequence[Reference], built: Mapping[str, tuple[Loaded, OptionsModel]]
     ) -> None:
-        """Let each plugin warn of the company it is in."""
+        """Let each plugin warn about the other plugins of its tier."""
         names = {reference.name for reference in tier}
         for reference in tier:
-            if reference.name in made:
-                loaded, options = made[reference.name]
+            if reference.name in built:
+                loaded, options = built[reference.name]
                 caution = loaded.cls.caution(options, names - {reference.name})
                 if caution is not None:
                     self.problems.warn(
@@ -113,7 +113,7 @@ class Builder:
         last = {key: layer for layer in self.layers for key in layer.data}
         for key in ("actions", "tiers"):
             if key not in last and complete:
-                text = f'{key!r} is missing; give it, or start from a preset = "…"'
+                text = f'{key!r} is missing; add it, or start from a preset = "…"'
                 self.problems.add(self.main, (), text)
         return (
             read_actions(last["actions"], self.problems) if "actions" in last else [],
@@ -125,22 +125,22 @@ class Builder:
     def _parts(
         self, part: Part, references: Sequence[Reference]
     ) -> tuple[dict[str, tuple[Loaded, OptionsModel]], dict[str, dict[str, Any]]]:
-        """Load what is listed and make its options; also the options as they were written."""
+        """The listed parts with their options, and the options as they were written."""
         loaded = {reference.name: self._load(part, reference) for reference in references}
-        given = self._given(part, loaded)
-        made = {}
+        values = self._option_values(part, loaded)
+        built = {}
         for reference in references:
-            known = loaded[reference.name]
-            if known is None:
+            part_loaded = loaded[reference.name]
+            if part_loaded is None:
                 continue
             self.origins[part, reference.name] = reference.layer.origin(reference.path)
-            aliases = {n: f.alias or n for n, f in known.cls.Options.model_fields.items()}
-            for key, (layer, path) in given[reference.name].origins.items():
+            aliases = {n: f.alias or n for n, f in part_loaded.cls.Options.model_fields.items()}
+            for key, (layer, path) in values[reference.name].origins.items():
                 self.origins[part, reference.name, aliases.get(key, key)] = layer.origin(path)
-            options = self._options(part, reference, known, given[reference.name])
+            options = self._options(part, reference, part_loaded, values[reference.name])
             if options is not None:
-                made[reference.name] = (known, options)
-        return made, {name: found.values for name, found in given.items() if found.values}
+                built[reference.name] = (part_loaded, options)
+        return built, {name: given.values for name, given in values.items() if given.values}
 
     def _load(self, part: Part, reference: Reference) -> Loaded | None:
         if reference.name not in self.catalog.names(part):
@@ -155,15 +155,17 @@ class Builder:
             self.problems.add(reference.layer, reference.path, f"{error}{hint}")
             return None
 
-    def _given(self, part: Part, listed: Mapping[str, Loaded | None]) -> dict[str, _Given]:
+    def _option_values(
+        self, part: Part, listed: Mapping[str, Loaded | None]
+    ) -> dict[str, _OptionValues]:
         """The option tables of all layers, flattened and merged key by key."""
-        given = {name: _Given() for name in listed}
+        values = {name: _OptionValues() for name in listed}
         for layer, name, table in self._tables(part):
             if layer.loose:
                 name = loosely(name, [*listed, *self.catalog.names(part)])
             path: KeyPath = (part, name)
             if name not in listed:
-                self._unlisted(part, name, layer, path)
+                self._warn_unlisted(part, name, layer, path)
             elif (loaded := listed[name]) is not None:
                 seen = set()
                 for key, value, rest in flatten(table, loaded.cls.Options):
@@ -173,14 +175,14 @@ class Builder:
                         text = f"option {key!r} of {part} {name!r} is given twice"
                         self.problems.add(layer, (*path, *rest), text)
                     seen.add(key)
-                    given[name].put(key, value, layer, (*path, *rest))
-        return given
+                    values[name].put(key, value, layer, (*path, *rest))
+        return values
 
     def _tables(self, part: Part) -> Iterator[tuple[Layer, str, Mapping[str, Any]]]:
         for layer in self.layers:
             tables = layer.data.get(part, {})
             if not isinstance(tables, Mapping):
-                text = f"{part!r} should hold a table of options for each {part}"
+                text = f"{part!r} should have a table of options for each {part}"
                 self.problems.add(layer, (part,), text)
                 continue
             for name, table in tables.items():
@@ -190,17 +192,17 @@ class Builder:
                     text = f"[{part}.{name}] should be a table of options, not {table!r}"
                     self.problems.add(layer, (part, name), text)
 
-    def _unlisted(self, part: Part, name: str, layer: Layer, path: KeyPath) -> None:
+    def _warn_unlisted(self, part: Part, name: str, layer: Layer, path: KeyPath) -> None:
         if name not in self.catalog.names(part):
             self.problems.add_missing(part, name, layer, path, self.catalog)
             return
         place = "tier" if part == "plugin" else "entry of 'actions'"
         self.warnings.append(
-            f"{layer.where(path)}: the options of {part} {name!r} are not used: no {place} names it"
+            f"{layer.where(path)}: the options of {part} {name!r} are unused: no {place} names it"
         )
 
     def _options(
-        self, part: Part, reference: Reference, loaded: Loaded, given: _Given
+        self, part: Part, reference: Reference, loaded: Loaded, given: _OptionValues
     ) -> OptionsModel | None:
         what = f"{part} {reference.name!r} ({loaded.source.label})"
         options, problems = validate(loaded.cls.Options, given.values, what)
@@ -211,7 +213,7 @@ class Builder:
         return options
 
     def _scheduler(self) -> tuple[SchedulerSettings, dict[str, Any]]:
-        given = _Given()
+        given = _OptionValues()
         for layer in self.layers:
             table = layer.data.get("scheduler", {})
             if not isinstance(table, Mapping):

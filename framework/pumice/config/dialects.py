@@ -1,4 +1,4 @@
-"""Policies written in another scheduler's names."""
+"""Policies written with another scheduler's names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pumice._nearest import did_you_mean
+from pumice.config.importers.kai.translate import translate_kai
 from pumice.config.importers.volcano.policy import translate_volcano
-from pumice.config.kai import translate_kai
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 
@@ -21,14 +21,14 @@ def translate(
     where: str = "policy",
     catalog: Catalog | None = None,
 ) -> dict[str, Any]:
-    """The configuration in our names.
+    """The configuration with Pumice's names.
 
-    Volcano's names are ours, and a part that is shaped as its file is imported. Option values are
-    often strings, but so may ours be: each is coerced to the type of its option.
+    Volcano's names are the same; a part in the format of Volcano's own file is imported. Option
+    values may be strings: each is converted to the type of its option.
     """
     if dialect not in DIALECTS:
         raise PumiceError(
-            f"{where}: no dialect is named {dialect!r}{did_you_mean(dialect, DIALECTS)}",
+            f"{where}: there is no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}",
             hint=f"dialects: {', '.join(DIALECTS)}",
         )
     if dialect == "kai":

@@ -1,4 +1,4 @@
-"""Durations as people write them: ``500ms``, ``1s``, ``1m30s``."""
+"""Durations as text: ``500ms``, ``1s``, ``1m30s``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PART = re.compile(rf"(\d+(?:\.\d*)?|\.\d+)({'|'.join(_UNITS)})")
 
 
 def parse_duration(value: Any) -> Any:
-    """Seconds from a text with units; anything else is left to the field's own type."""
+    """Seconds from text with units; other values are left to the field's own validation."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -31,4 +31,4 @@ def parse_duration(value: Any) -> Any:
 
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
-"""Seconds, for options that are written as a duration; a bare number counts as seconds."""
+"""Seconds, for options that are written as a duration; a plain number is seconds."""

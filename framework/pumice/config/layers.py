@@ -1,4 +1,4 @@
-"""Where the parts of a policy come from: a file, a preset, a dict, an override."""
+"""Layers of configuration: a file, a preset, a dict, an override."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pumice.errors import PolicyError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """One source of configuration. A later layer replaces what an earlier one says."""
+    """One source of configuration; a later layer overrides an earlier one."""
 
     name: str
     data: Mapping[str, Any]
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     override: bool = False
-    """Given from outside the policy, one setting a layer; ``name`` is the setting as written."""
+    """One setting from outside the policy; ``name`` is the setting as written."""
     loose: bool = False
-    """Keys are spelled as environment variables are: case and punctuation do not count."""
+    """Keys come from environment variables: case and punctuation are ignored."""
 
     def line(self, path: KeyPath) -> int:
-        """The line of the path, or of the nearest thing around it; 0 when there are no lines."""
+        """The line of the path or of the innermost enclosing key; 0 when there are no lines."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 0)
@@ -42,12 +42,12 @@ class Layer:
         return f"{self.name}: {spell(path)}" if path else self.name
 
     def origin(self, path: KeyPath) -> str:
-        """The place to name as the one that a setting comes from."""
+        """The place that a setting comes from."""
         return f"environment {self.name}" if self.loose else self.where(path)
 
 
 def spell(path: KeyPath) -> str:
-    """A path as people write it: ``tiers[1].plugins[0]``."""
+    """A path as text: ``tiers[1].plugins[0]``."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -55,7 +55,7 @@ def spell(path: KeyPath) -> str:
 
 
 def toml_layer(name: str, text: str) -> Layer:
-    """Parse TOML; a syntax error becomes the one problem of the policy."""
+    """Parse TOML; a syntax error is raised as the only problem of the policy."""
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
@@ -69,7 +69,7 @@ def file_layer(path: Path) -> Layer:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         near = near_file(path)
-        text = f"{path}: there is no such file{near and f'; {near}'}"
+        text = f"{path}: no such file{near and f'; {near}'}"
         raise PolicyError(str(path), [text]) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or f"not UTF-8 text: {error}"

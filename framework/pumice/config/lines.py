@@ -1,4 +1,4 @@
-"""On which line of a TOML text each key and each array element stands."""
+"""The line numbers of keys and array elements in TOML text."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 def index_lines(text: str) -> dict[KeyPath, int]:
     """Map the path of every key, table and array element to its line, counted from 1.
 
-    The text must have been parsed before: this reads only as much TOML as finding keys takes,
-    and stops without complaint at what it does not understand.
+    The text must be valid TOML: only as much is parsed as is needed to find keys, and what is not
+    understood ends the search silently.
     """
     scanner = _Scanner(text.replace("\r\n", "\n"))
-    with suppress(_LostError):
+    with suppress(_UnexpectedTokenError):
         scanner.document()
     return scanner.index
 
 
-class _LostError(Exception):
+class _UnexpectedTokenError(Exception):
     pass
 
 
@@ -47,7 +47,7 @@ class _Scanner:
         self.index: dict[KeyPath, int] = {}
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._lengths: dict[KeyPath, int] = {}
-        """How many tables each array of tables has so far."""
+        """The number of tables in each array of tables so far."""
 
     def document(self) -> None:
         table: KeyPath = ()
@@ -67,10 +67,10 @@ class _Scanner:
     def _array_header(self) -> KeyPath:
         *parents, last = self._key()
         path = (*self._header(parents), last)
-        self._note(path)
+        self._record(path)
         number = self._lengths.get(path, 0)
         self._lengths[path] = number + 1
-        self._note((*path, number))
+        self._record((*path, number))
         self._expect("]]")
         return (*path, number)
 
@@ -78,8 +78,8 @@ class _Scanner:
         path: KeyPath = ()
         for part in parts:
             path = (*path, part)
-            self._note(path)
-            if path in self._lengths:  # a table below an array of tables: in its last one
+            self._record(path)
+            if path in self._lengths:  # inside the last table of an array of tables
                 path = (*path, self._lengths[path] - 1)
         return path
 
@@ -87,7 +87,7 @@ class _Scanner:
         path = table
         for part in self._key():
             path = (*path, part)
-            self._note(path)
+            self._record(path)
         self._expect("=")
         self._value(path)
 
@@ -116,7 +116,7 @@ class _Scanner:
     def _array(self, path: KeyPath) -> None:
         number = 0
         while not self._closed("]"):
-            self._note((*path, number))
+            self._record((*path, number))
             self._value((*path, number))
             self._skip(_BLANK)
             self._take(",")
@@ -130,10 +130,10 @@ class _Scanner:
 
     def _closed(self, bracket: str) -> bool:
         if self._at_end():
-            raise _LostError
+            raise _UnexpectedTokenError
         return self._take(bracket)
 
-    def _note(self, path: KeyPath) -> None:
+    def _record(self, path: KeyPath) -> None:
         self.index.setdefault(path, bisect_right(self._starts, self.position))
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
@@ -142,7 +142,7 @@ class _Scanner:
     def _match(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.position)
         if match is None:
-            raise _LostError
+            raise _UnexpectedTokenError
         self.position = match.end()
         return match.group()
 
@@ -155,4 +155,4 @@ class _Scanner:
     def _expect(self, token: str) -> None:
         self._skip(_SPACE)
         if not self._take(token):
-            raise _LostError
+            raise _UnexpectedTokenError

@@ -1,4 +1,4 @@
-"""Policies that are valid but defeat themselves."""
+"""Warnings about policies that are valid but unlikely to be meant so."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.sections import Reference
 
 
-def advise(
+def lint(
     policy: Policy, actions: Sequence[Reference], tiers: Sequence[Sequence[Reference]]
 ) -> Iterator[str]:
-    """Warnings about a policy, each with the place of the entry that it is about."""
+    """Warnings about a policy, each with the place of its entry."""
     order = {entry.name: number for number, entry in enumerate(policy.actions)}
     for entry, reference in zip(policy.actions, actions, strict=True):
         for text in _about_action(policy, entry, order):
@@ -27,14 +27,14 @@ def _about_action(policy: Policy, entry: ActionEntry, order: Mapping[str, int]) 
     name = entry.name
     here, allocate = order[name], order.get("allocate", order[name])
     if entry.cls.evicts and here < allocate:
-        yield f"{name} runs before allocate, so it evicts for jobs that free room would have served"
+        yield f"{name} runs before allocate, so it evicts for jobs that idle nodes could have taken"
     for point in map(deprecated.current, entry.cls.needs):
         if not any(policy.voters(point)):
-            yield f"{name} does nothing: no plugin of the policy answers {point}"
+            yield f"{name} has no effect: no plugin of the policy answers {point}"
     if name == "backfill" and here < allocate:
         yield "backfill runs before allocate, so its tasks take nodes that gangs may need"
     if name == "enqueue" and here > allocate:
-        yield "enqueue runs after allocate, so a job that it lets in waits for the next cycle"
+        yield "enqueue runs after allocate, so a job that it admits waits for the next cycle"
 
 
 def _about_plugin(
@@ -42,14 +42,14 @@ def _about_plugin(
 ) -> Iterator[str]:
     implemented = {entry.known[point].base for point in entry.points}
     for point in sorted(entry.disable - implemented):
-        yield f"{entry.name} does not answer {point} anyway, so disabling it changes nothing"
+        yield f"disabling {point} has no effect: {entry.name} does not answer it"
     if entry.name == "gang" and "preempt" in order and _votes(entry, "preemptable"):
         others = [e.name for e in tier if e is not entry and _votes(e, "preemptable")]
-        agree = f" and {', '.join(others)} must allow it, too" if others else ""
+        agree = f" and {', '.join(others)} must agree" if others else ""
         yield (
-            "gang answers preemptable, so preempt takes only tasks beyond their job's minimum"
+            "gang answers preemptable, so preempt evicts only tasks above their job's minimum"
             f"{agree}: a job that runs at its minimum is never preempted; "
-            'disable = ["preemptable"] lets whole jobs go'
+            'disable = ["preemptable"] allows it to evict whole jobs'
         )
 
 

@@ -1,4 +1,4 @@
-"""The ways to a policy: a file, a preset, plain data."""
+"""Loads a policy from a file, a preset or plain data."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def load_policy(
 ) -> Policy:
     """Read a policy file, or a preset when there is none.
 
-    ``overrides`` are texts like ``plugin.binpack.binpack.weight=5``. They win over the
-    environment (``env``, by default the process's), which wins over the file.
+    ``overrides`` are settings like ``plugin.binpack.binpack.weight=5``. They take precedence over
+    the environment (``env``, by default the process's), which takes precedence over the file.
     """
     if path is not None and preset is not None:
         raise PumiceError(
             f"the policy is given twice: {path} and the preset {preset!r}",
             hint=f"to start from the preset, write at the top of the file: preset = {preset!r}",
         )
-    outside = [*env_layers(os.environ if env is None else env), *set_layers(overrides)]
+    overriding = [*env_layers(os.environ if env is None else env), *set_layers(overrides)]
     if path is not None:
-        return _build(file_layer(Path(path)), outside, catalog)
-    return _build(preset_layer(preset or DEFAULT_PRESET), outside, catalog)
+        return _build(file_layer(Path(path)), overriding, catalog)
+    return _build(preset_layer(preset or DEFAULT_PRESET), overriding, catalog)
 
 
 def policy_from_dict(
@@ -48,9 +48,9 @@ def policy_from_dict(
     dialect: str = "pumice",
     catalog: Catalog | None = None,
 ) -> Policy:
-    """A policy from plain data in the shape of the TOML file; nothing overrides it.
+    """A policy from plain data in the structure of the TOML file, without overrides.
 
-    Raises MissingParts when nothing is wrong but that parts are not installed.
+    :raises MissingParts: the only problem is that parts are not installed.
     """
     if not isinstance(data, Mapping):
         raise PolicyError(where, [f"{where}: a policy should be a table, not {data!r}"])
@@ -58,7 +58,7 @@ def policy_from_dict(
     return _build(Layer(where, translated), [], catalog)
 
 
-def _build(layer: Layer, outside: list[Layer], catalog: Catalog | None) -> Policy:
+def _build(layer: Layer, overriding: list[Layer], catalog: Catalog | None) -> Policy:
     layers, problem = [layer], ""
     preset = layer.data.get("preset")
     if preset is not None:
@@ -66,7 +66,7 @@ def _build(layer: Layer, outside: list[Layer], catalog: Catalog | None) -> Polic
             layers = [preset_layer(preset), layer]
         except PumiceError as error:
             problem = f"{error}; {error.hint}"
-    builder = Builder([*layers, *outside], catalog or Catalog(), layer.name)
+    builder = Builder([*layers, *overriding], catalog or Catalog(), layer.name)
     if problem:
         builder.problems.add(layer, ("preset",), problem)
     return builder.build(complete=not problem)

@@ -1,4 +1,4 @@
-"""Options of plugins and actions: named flat, checked by their model, described for people."""
+"""Options of plugins and actions: dotted names, validation, descriptions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Option:
 
 
 def describe(model: type[BaseModel]) -> list[Option]:
-    """Every option of a model, under the names that a policy uses."""
+    """Every option of a model, by the names that a policy uses."""
     prefixes = {field: prefix for prefix, field in _collected(model).items()}
     return [
         Option(
@@ -58,9 +58,9 @@ def names(model: type[BaseModel]) -> list[str]:
 
 
 def flatten(table: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[str, Any, KeyPath]]:
-    """Name each value of nested tables by one dotted key, as upstream spells options.
+    """Flatten nested tables to dotted keys, as Volcano writes options.
 
-    A table that an option takes as its value stays whole.
+    A table that is the value of an option stays whole.
     """
     whole = {
         name
@@ -68,21 +68,21 @@ def flatten(table: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[
         if not any(prefix.startswith(f"{name}.") for prefix in _collected(model))
     }
 
-    def walk(key: str, value: Any, path: KeyPath) -> Iterator[tuple[str, Any, KeyPath]]:
+    def values(key: str, value: Any, path: KeyPath) -> Iterator[tuple[str, Any, KeyPath]]:
         if isinstance(value, Mapping) and value and key not in whole:
             for part, inner in value.items():
-                yield from walk(f"{key}.{part}", inner, (*path, part))
+                yield from values(f"{key}.{part}", inner, (*path, part))
         else:
             yield key, value, path
 
     for part, value in table.items():
-        yield from walk(str(part), value, (part,))
+        yield from values(str(part), value, (part,))
 
 
 def validate(
     model: type[M], values: Mapping[str, Any], what: str, noun: str = "option"
 ) -> tuple[M | None, list[tuple[str | None, str]]]:
-    """Make the model, or tell what is wrong with which of the values."""
+    """The validated model, or the problems, each with the key of its value."""
     try:
         return model.model_validate(dict(values)), []
     except ValidationError as error:
@@ -91,7 +91,7 @@ def validate(
             for details in error.errors(include_url=False)
             for key in [_key_of(model, details["loc"], values)]
         ]
-    except Exception as error:  # a validator of the author's that fails where it should refuse
+    except Exception as error:  # a validator that raises something other than ValueError
         return None, [(None, f"{what}: its Options failed: {type(error).__name__}: {error}")]
 
 
@@ -120,7 +120,7 @@ def _problem(
 def _key_of(
     model: type[BaseModel], location: tuple[int | str, ...], values: Mapping[str, Any]
 ) -> str | None:
-    """The key of the policy that a pydantic location speaks of."""
+    """The policy's key for a pydantic error location."""
     if not location:
         return None
     first = str(location[0])

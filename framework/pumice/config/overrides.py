@@ -16,7 +16,7 @@ _SECTIONS = ("plugin", "action")
 
 
 def set_layers(settings: Iterable[str]) -> list[Layer]:
-    """``plugin.nodeorder.leastrequested.weight=5`` and the like, in order."""
+    """Settings like ``plugin.nodeorder.leastrequested.weight=5``, in order."""
     layers, problems = [], []
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -34,9 +34,9 @@ def set_layers(settings: Iterable[str]) -> list[Layer]:
 
 
 def env_layers(env: Mapping[str, str]) -> list[Layer]:
-    """``PUMICE_SCHEDULER__PERIOD=500ms``, ``PUMICE_PLUGIN__BINPACK__BINPACK__WEIGHT=5`` and so on.
+    """Variables like ``PUMICE_PLUGIN__BINPACK__BINPACK__WEIGHT=5``, by name.
 
-    Other variables that begin with ``PUMICE_`` have no double underscore and are not ours.
+    Variables without a double underscore are not settings of a policy.
     """
     scheduler = scheduler_environment(env)
     layers = []
@@ -54,7 +54,7 @@ def env_layers(env: Mapping[str, str]) -> list[Layer]:
 
 
 def loosely(word: str, known: Iterable[str]) -> str:
-    """The known name that an environment variable spells so; the word itself if there is none."""
+    """The known name that matches an environment variable's word, else the word itself."""
     return next((name for name in known if _plain(name) == _plain(word)), word)
 
 
@@ -70,7 +70,7 @@ def _nest(parts: list[str], value: Any) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A TOML value where the text is one, else the text itself."""
+    """The text as a TOML value if it is one, else as a string."""
     try:
         parsed = tomli.loads(f"value = {text}")
     except tomli.TOMLDecodeError:

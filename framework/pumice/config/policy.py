@@ -1,4 +1,4 @@
-"""A policy that has been checked: the actions in order, the tiers of plugins, their options."""
+"""A checked policy: the actions in order, the tiers of plugins, their options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pumice.plugin import OptionsModel, Plugin
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin as one tier names it."""
+    """A plugin in a tier."""
 
     name: str
     cls: type[Plugin]
@@ -25,12 +25,12 @@ class PluginEntry:
     points: tuple[str, ...] = ()
     """The extension points that the class implements."""
     enable: frozenset[str] | None = None
-    """The only gated points that it may answer; None: all. Forms stand here as their base."""
+    """The only gated points that it may answer; None: all. Forms are named by their base."""
     disable: frozenset[str] = frozenset()
     known: Mapping[str, ExtensionPoint] = field(
         default_factory=lambda: POINTS, repr=False, compare=False
     )
-    """Every extension point there is."""
+    """All extension points."""
 
     def answers(self, point: str) -> bool:
         """Whether the policy lets it answer the point, if it implements it."""
@@ -44,7 +44,7 @@ class PluginEntry:
 
 @dataclass(frozen=True, slots=True)
 class ActionEntry:
-    """An action as the policy names it."""
+    """An action of the policy."""
 
     name: str
     cls: type[Action]
@@ -54,7 +54,7 @@ class ActionEntry:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a session runs: nothing in it changes after it was loaded."""
+    """What a session runs; immutable."""
 
     actions: tuple[ActionEntry, ...]
     """The actions in the order of a cycle."""
@@ -65,19 +65,19 @@ class Policy:
     warnings: tuple[str, ...]
     """What the check of the policy found doubtful."""
     origin: str
-    """The file or preset, for people."""
+    """The file or preset, for messages."""
     raw: dict[str, Any]
-    """The effective configuration as plain data, in the shape of the TOML file."""
+    """The effective configuration as plain data, in the structure of the TOML file."""
     points: Mapping[str, ExtensionPoint] = field(
         default_factory=lambda: POINTS, repr=False, compare=False
     )
-    """Every extension point there is, those of installed distributions among them."""
+    """All extension points, including those of installed distributions."""
     origins: Mapping[tuple[str, ...], str] = field(default_factory=dict, repr=False, compare=False)
-    """Where things come from, for people: ``(kind, name)`` is where an action or plugin is listed,
-    ``(kind, name, option)`` and ``("scheduler", setting)`` where a value is given."""
+    """Where things come from: ``(kind, name)`` is where an action or plugin is listed,
+    ``(kind, name, option)`` and ``("scheduler", setting)`` where a value is set."""
 
     def without(self, shortcuts: Sequence[str]) -> Policy:
-        """The same policy, carried out without these shortcuts as well."""
+        """The same policy without these shortcuts."""
         if not shortcuts:
             return self
         plain = tuple(dict.fromkeys((*self.scheduler.plain, *shortcuts)))
@@ -89,9 +89,9 @@ class Policy:
         return tuple(entry for tier in self.tiers for entry in tier)
 
     def why(self, *thing: str) -> str:
-        """Where an entry or a value comes from; ``default`` where nothing gives it.
+        """Where an entry or a value comes from; ``default`` where it is not set.
 
-        An option that gathers others (``prefix.NAME``) comes from wherever one of them is given.
+        An option that collects others (``prefix.NAME``) comes from where these are set.
         """
         place = self.origins.get(thing)
         if place is None and thing[-1].endswith("NAME"):
@@ -105,7 +105,7 @@ class Policy:
         return place or "default"
 
     def voters(self, point: str) -> tuple[tuple[PluginEntry, ...], ...]:
-        """Who answers an extension point in any of its forms, tier by tier."""
+        """The plugins that answer an extension point in any of its forms, tier by tier."""
         forms = {p.name for p in self.points.values() if p.base == self.points[point].base}
         return tuple(
             tuple(e for e in tier if e.answers(point) and not forms.isdisjoint(e.points))
@@ -113,8 +113,8 @@ class Policy:
         )
 
 
-class MissingParts(PolicyError):  # noqa: N818 - it tells what is missing, not that one erred
-    """A policy with nothing wrong but that parts it names are not installed."""
+class MissingParts(PolicyError):  # noqa: N818 - a public name
+    """A policy whose only problem is that parts it names are not installed."""
 
     def __init__(
         self, where: str, problems: list[str], *, plugins: Sequence[str], actions: Sequence[str]

@@ -22,7 +22,7 @@ def preset_layer(name: str) -> Layer:
     names = preset_names()
     if name not in names:
         raise PumiceError(
-            f"no preset is named {name!r}{did_you_mean(name, names)}",
+            f"there is no preset {name!r}{did_you_mean(name, names)}",
             hint=f"presets: {', '.join(names)}",
         )
     text = _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a policy, gathered so that it is told at once."""
+"""Collects the problems of a policy so that they are reported together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pumice.errors import PolicyError
 
 
 class Problems:
-    """Collects problems with their places; they are told layer by layer, in order of lines."""
+    """Problems with their places, reported by layer and line."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = list(layers)
@@ -20,10 +20,10 @@ class Problems:
         self._missing: dict[Kind, list[str]] = {"plugin": [], "action": []}
         self._others = False
         self.warnings: list[str] = []
-        """What is no problem yet."""
+        """Warnings do not make the policy unusable."""
 
     def add(self, layer: Layer, path: KeyPath, text: str) -> None:
-        self._note(layer, path, text)
+        self._record(layer, path, text)
         self._others = True
 
     def warn(self, layer: Layer, path: KeyPath, text: str) -> None:
@@ -32,7 +32,7 @@ class Problems:
     def add_missing(
         self, kind: Kind, name: str, layer: Layer, path: KeyPath, catalog: Catalog
     ) -> None:
-        """A name that nothing installed has."""
+        """Report a name that is not installed."""
         other: Kind = "action" if kind == "plugin" else "plugin"
         near = catalog.nearest(kind, name)
         if name in catalog.names(other):
@@ -40,11 +40,11 @@ class Problems:
         elif near:
             hint = f"; did you mean {near!r} ({catalog.label(kind, near)})?"
         else:
-            hint = f"; 'pumice {kind}s' lists what is"
-        self._note(layer, path, f"no {kind} named {name!r} is installed{hint}")
+            hint = f"; 'pumice {kind}s' lists the installed ones"
+        self._record(layer, path, f"no {kind} named {name!r} is installed{hint}")
         self._missing[kind].append(name)
 
-    def _note(self, layer: Layer, path: KeyPath, text: str) -> None:
+    def _record(self, layer: Layer, path: KeyPath, text: str) -> None:
         place = (self._layers.index(layer), layer.line(path))
         self._lines.append((*place, f"{layer.where(path)}: {text}"))
 

@@ -1,4 +1,4 @@
-"""The policy in force and its running actions, replaced whole or not at all."""
+"""The active policy and its action instances, replaced together or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pumice.log import logger
 
 
 @dataclass(frozen=True, slots=True)
-class _InForce:
+class _ActivePolicy:
     policy: Policy
     actions: tuple[Action, ...]
 
@@ -37,26 +37,26 @@ class PolicyHolder:
         return self._current.actions
 
     def reload(self) -> PumiceError | None:
-        """Read the policy again and put it in force; on an error give it back and change nothing.
+        """Load the policy again and activate it; on an error return it and change nothing.
 
-        The new actions are initialized before the old ones are told to let go.
+        The new actions are initialized before the old ones are uninitialized.
         """
         try:
             fresh = _start(self._load())
         except PumiceError as error:
-            logger.warning("the policy in force stays: {}", error)
+            logger.warning("the active policy stays: {}", error)
             return error
         old, self._current = self._current, fresh
         _stop(old.actions)
-        logger.info("policy in force: {}", fresh.policy.origin)
+        logger.info("active policy: {}", fresh.policy.origin)
         return None
 
     def close(self) -> None:
-        """Let the actions release what they hold."""
+        """Uninitialize the actions."""
         _stop(self._current.actions)
 
 
-def _start(policy: Policy) -> _InForce:
+def _start(policy: Policy) -> _ActivePolicy:
     started: list[Action] = []
     for entry in policy.actions:
         try:
@@ -69,12 +69,12 @@ def _start(policy: Policy) -> _InForce:
                 f"{type(error).__name__}: {error}"
             ) from error
         started.append(action)
-    return _InForce(policy, tuple(started))
+    return _ActivePolicy(policy, tuple(started))
 
 
 def _stop(actions: Sequence[Action]) -> None:
     for action in reversed(actions):
         try:
             action.uninitialize()
-        except Exception as error:  # the others must be told, too
+        except Exception as error:  # the others must be uninitialized, too
             logger.warning("{} failed to uninitialize: {}", action, error)

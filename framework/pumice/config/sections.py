@@ -1,4 +1,4 @@
-"""The shape of ``actions`` and ``tiers``: which names stand where."""
+"""Reads the sections ``actions`` and ``tiers`` of a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Points = Mapping[str, ExtensionPoint]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A plugin or action as the policy lists it, not yet looked up."""
+    """A plugin or action that the policy names; not yet loaded."""
 
     name: str
     layer: Layer
@@ -31,13 +31,13 @@ class Reference:
 def read_actions(layer: Layer, problems: Problems) -> list[Reference]:
     value = layer.data["actions"]
     if not isinstance(value, list) or not value:
-        problems.add(layer, ("actions",), _wanted("'actions'", "a list of names", value))
+        problems.add(layer, ("actions",), _should_be("'actions'", "a list of names", value))
         return []
     references: list[Reference] = []
     for number, name in enumerate(value):
         path: KeyPath = ("actions", number)
         if not isinstance(name, str):
-            problems.add(layer, path, _wanted("an action", "a name", name))
+            problems.add(layer, path, _should_be("an action", "a name", name))
         elif any(reference.name == name for reference in references):
             problems.add(layer, path, f"action {name!r} is listed twice")
         else:
@@ -48,7 +48,7 @@ def read_actions(layer: Layer, problems: Problems) -> list[Reference]:
 def read_tiers(layer: Layer, problems: Problems, points: Points) -> list[list[Reference]]:
     value = layer.data["tiers"]
     if not isinstance(value, list) or not value:
-        problems.add(layer, ("tiers",), _wanted("'tiers'", "a list of tables", value))
+        problems.add(layer, ("tiers",), _should_be("'tiers'", "a list of tables", value))
         return []
     tiers: list[list[Reference]] = []
     seen: set[str] = set()
@@ -68,7 +68,7 @@ def _read_tier(
     layer: Layer, path: KeyPath, tier: Any, problems: Problems, points: Points
 ) -> Iterator[Reference]:
     if not isinstance(tier, Mapping):
-        problems.add(layer, path, _wanted("a tier", "a table with the key 'plugins'", tier))
+        problems.add(layer, path, _should_be("a tier", "a table with the key 'plugins'", tier))
         return
     for key in tier:
         if key != "plugins":
@@ -77,7 +77,7 @@ def _read_tier(
     plugins = tier.get("plugins")
     if not isinstance(plugins, list) or not plugins:
         problems.add(
-            layer, (*path, "plugins"), _wanted("'plugins' of a tier", "a list of names", plugins)
+            layer, (*path, "plugins"), _should_be("'plugins' of a tier", "a list of names", plugins)
         )
         return
     for number, entry in enumerate(plugins):
@@ -88,7 +88,7 @@ def _read_tier(
             yield _read_entry(layer, place, entry, problems, points)
         else:
             wanted = "a name or a table { name = …, enable or disable = […] }"
-            problems.add(layer, place, _wanted("a plugin", wanted, entry))
+            problems.add(layer, place, _should_be("a plugin", wanted, entry))
 
 
 def _read_entry(
@@ -97,7 +97,7 @@ def _read_entry(
     name = entry["name"]
     for key in entry:
         if key not in _ENTRY:
-            hint = did_you_mean(key, _ENTRY) or f"; its options stand under [plugin.{name}]"
+            hint = did_you_mean(key, _ENTRY) or f"; its options belong under [plugin.{name}]"
             problems.add(
                 layer, (*path, key), f"the entry of plugin {name!r} has no key {key!r}{hint}"
             )
@@ -119,7 +119,7 @@ def _read_points(
         return None
     key = path[-1]
     if not isinstance(value, list):
-        problems.add(layer, path, _wanted(f"{key!r}", "a list of extension points", value))
+        problems.add(layer, path, _should_be(f"{key!r}", "a list of extension points", value))
         return None
     points = set()
     for number, point in enumerate(value):
@@ -138,7 +138,7 @@ def _read_points(
     return frozenset(points)
 
 
-def _wanted(what: str, wanted: str, value: Any) -> str:
+def _should_be(what: str, wanted: str, value: Any) -> str:
     if value is None:
         return f"{what} is missing: it should be {wanted}"
     empty = isinstance(value, list | str) and not value

@@ -1,4 +1,4 @@
-"""The ``[scheduler]`` table: what concerns the cycle and no plugin or action."""
+"""The ``[scheduler]`` table: settings of the scheduler itself."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def _known_shortcut(name: str) -> str:
 
 
 class SchedulerSettings(BaseSettings):
-    """How the scheduler runs, whatever it decides.
+    """Settings of the scheduler itself.
 
-    Made from what it is given alone: the environment is read once, with the policy's other
-    overrides, so that the same policy means the same in a scenario and on every machine.
+    The environment is not read here but with the policy's other overrides, so that a policy means
+    the same in a scenario and on every machine.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
@@ -45,21 +45,24 @@ class SchedulerSettings(BaseSettings):
     period: Duration = Field(1.0, gt=0, description="Time from one cycle to the next.")
     on_plugin_error: Literal["isolate", "raise"] = Field(
         "isolate",
-        description="What a plugin that raises costs: the turn of the job being decided, or all.",
+        description="What an error in a plugin stops: the turn of the current job, or all.",
     )
-    default_queue: str = Field("default", description="Queue of jobs that name none.")
+    default_queue: str = Field("default", description="The queue of jobs that name none.")
     scheduler_names: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         (), description="The schedulerName values of pods to schedule; empty: all pods."
     )
     sharding_mode: Literal["none", "hard", "soft"] = Field(
-        "none", description="Whether nodes outside the shard are barred (hard) or shunned (soft)."
+        "none",
+        description="Whether nodes outside the shard are excluded (hard) or used last (soft).",
     )
-    shard: str = Field("volcano", description="Name of the NodeShard that lists the own nodes.")
+    shard: str = Field(
+        "volcano", description="Name of the NodeShard that lists this scheduler's nodes."
+    )
     plain: Annotated[
         tuple[Annotated[str, AfterValidator(_known_shortcut)], ...],
         NoDecode,
         BeforeValidator(_split),
-    ] = Field((), description="Shortcuts to do without, to find a fault; 'all': every one.")
+    ] = Field((), description="Shortcuts to switch off, to find a bug; 'all': every one.")
 
     def uses(self, shortcut: str) -> bool:
         """Whether a shortcut (see :mod:`pumice.shortcuts`) is taken."""
@@ -78,7 +81,7 @@ class SchedulerSettings(BaseSettings):
 
 
 def scheduler_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    """The scheduler settings that the given environment carries."""
+    """The scheduler settings in an environment."""
     source = EnvSettingsSource(SchedulerSettings)
     source.env_vars = {name.lower(): value for name, value in env.items()}
     return source()

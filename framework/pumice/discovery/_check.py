@@ -1,4 +1,4 @@
-"""Whether a class keeps the contract of its kind, told in words that name the fix."""
+"""Checks that a class satisfies the contract of its kind; each problem says how to fix it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Points = Mapping[str, ExtensionPoint]
 
 
 @dataclass(slots=True)
-class Findings:
-    """What a check found out about one class."""
+class CheckResult:
+    """The result of checking one class."""
 
     points: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reason: str = "broken"
-    """What kind of fault the first problem is."""
+    """The kind of problem: see :class:`LoadError`."""
 
 
 class Contract:
@@ -46,36 +46,36 @@ class Contract:
             self.manager.add_hookspecs(spec)
 
 
-def check(kind: Kind, name: str, thing: Any, contract: Contract) -> Findings:
-    """Look at what an entry point led to."""
-    findings = Findings()
-    misfit = _misfit(kind, thing)
-    if misfit:
-        findings.problems.append(misfit)
-        return findings
+def check(kind: Kind, name: str, thing: Any, contract: Contract) -> CheckResult:
+    """Check the object that an entry point refers to."""
+    result = CheckResult()
+    wrong_type = _wrong_type(kind, thing)
+    if wrong_type:
+        result.problems.append(wrong_type)
+        return result
     if kind == "backend":
-        return findings
-    findings.problems += _version_problems(thing)
-    if findings.problems:
-        findings.reason = "API version"
+        return result
+    result.problems += _version_problems(thing)
+    if result.problems:
+        result.reason = "API version"
     if not (isinstance(thing.Options, type) and issubclass(thing.Options, OptionsModel)):
         base = BASES[kind].__name__
-        findings.problems.append(f"its Options is no subclass of {base}.Options")
+        result.problems.append(f"its Options is not a subclass of {base}.Options")
     if kind == "action" and thing.execute is Action.execute:
-        findings.problems.append("it has no method execute(self, session)")
+        result.problems.append("it has no method execute(self, session)")
     if kind == "action":
-        findings.problems += [
+        result.problems += [
             f"it needs the extension point {point!r}, which does not exist"
             f"{did_you_mean(point, contract.points)}"
             for point in thing.needs
             if deprecated.current(point) not in contract.points
         ]
     if kind == "plugin":
-        _check_hooks(name, thing, contract, findings)
-    return findings
+        _check_hooks(name, thing, contract, result)
+    return result
 
 
-def _misfit(kind: Kind, thing: Any) -> str:
+def _wrong_type(kind: Kind, thing: Any) -> str:
     base = BASES.get(kind)
     if not isinstance(thing, type):
         if base is not None and isinstance(thing, base):
@@ -87,8 +87,8 @@ def _misfit(kind: Kind, thing: Any) -> str:
         return ""
     for other, other_base in BASES.items():
         if issubclass(thing, other_base):
-            return f"is no {kind} but {_ARTICLE[other]}; its group is {GROUPS[other]}"
-    return f"is no subclass of pumice.{base.__name__}"
+            return f"is {_ARTICLE[other]}, not {_ARTICLE[kind]}; its group is {GROUPS[other]}"
+    return f"is not a subclass of pumice.{base.__name__}"
 
 
 def _version_problems(cls: Any) -> list[str]:
@@ -107,7 +107,7 @@ def _version_problems(cls: Any) -> list[str]:
     return [f"it was written for API {declared}, this is API {API_VERSION}; {fix}"]
 
 
-def _check_hooks(name: str, cls: type, contract: Contract, findings: Findings) -> None:
+def _check_hooks(name: str, cls: type, contract: Contract, result: CheckResult) -> None:
     points, manager = contract.points, contract.manager
     implemented = set()
     for attribute in dir(cls):
@@ -116,25 +116,27 @@ def _check_hooks(name: str, cls: type, contract: Contract, findings: Findings) -
         marks = manager.parse_hookimpl_opts(cls, attribute)
         if marks is None:
             if attribute in points and callable(getattr(cls, attribute)):
-                findings.warnings.append(
+                result.warnings.append(
                     f"method {attribute} is named like an extension point but is not decorated "
-                    f"with @hookimpl, so it is never asked ({_place(cls, attribute)})"
+                    f"with @hookimpl, so it is never called ({_place(cls, attribute)})"
                 )
             continue
         problems = _hook_problems(cls, attribute, dict(marks), points)
-        findings.problems += [f"{text} ({_place(cls, attribute)})" for text in problems]
+        result.problems += [f"{text} ({_place(cls, attribute)})" for text in problems]
         implemented.add(attribute)
-    findings.points = tuple(point for point in points if point in implemented)
-    if not findings.problems:
-        _ask_pluggy(name, cls, manager, findings)
+    result.points = tuple(point for point in points if point in implemented)
+    if not result.problems:
+        _check_with_pluggy(name, cls, manager, result)
 
 
-def _ask_pluggy(name: str, cls: type, manager: pluggy.PluginManager, findings: Findings) -> None:
-    """Let pluggy have the last word: what it refuses is refused, whatever was checked before."""
+def _check_with_pluggy(
+    name: str, cls: type, manager: pluggy.PluginManager, result: CheckResult
+) -> None:
+    """Register the class with pluggy, whose own validation counts, too."""
     try:
         manager.register(cls, name)
     except pluggy.PluginValidationError as error:
-        findings.problems.append(" ".join(str(error).split()))
+        result.problems.append(" ".join(str(error).split()))
     else:
         manager.unregister(cls, name)
 
@@ -151,30 +153,31 @@ def _hook_problems(cls: type, hook: str, marks: dict[str, Any], points: Points) 
     ordering = [mark for mark in _ORDER if marks.get(mark)]
     if ordering:
         problems.append(
-            f"hook {hook!r} is marked {', '.join(ordering)}; "
-            "the order of plugins comes from the policy's tiers only"
+            f"hook {hook!r} is marked {', '.join(ordering)}; only the policy's tiers order plugins"
         )
     if marks.get("specname"):
-        problems.append(f"hook {hook!r} is marked specname; name the method like its point")
+        problems.append(
+            f"hook {hook!r} is marked specname; name the method like its extension point"
+        )
     scope = getattr(function, SCOPE_ATTRIBUTE, "cluster")
     if not callable(scope) and scope not in get_args(Scope):
         problems.append(
-            f"hook {hook!r} has the scope {scope!r}; known: {', '.join(get_args(Scope))}"
+            f"hook {hook!r} has the unknown scope {scope!r}; known: {', '.join(get_args(Scope))}"
         )
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        problems.append(f"hook {hook!r} must return its answer: no async def, no yield")
+        problems.append(f"hook {hook!r} must return its answer; it cannot be async or a generator")
     return problems + _argument_problems(hook, function, points[hook].args)
 
 
 def _argument_problems(hook: str, function: Any, known: Sequence[str]) -> list[str]:
-    # Dispatch calls this very function, so what a decorator wraps does not count.
+    # Dispatch calls this function itself, not what a decorator wrapped.
     parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
     if not parameters or parameters[0].name != "self":
         return [f"hook {hook!r} must take self as its first argument"]
     problems = []
     for parameter in parameters[1:]:
         if parameter.kind in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD):
-            problems.append(f"hook {hook!r} takes {parameter}; name the arguments that it wants")
+            problems.append(f"hook {hook!r} takes {parameter}; name the arguments that it uses")
         elif parameter.name not in known:
             hint = did_you_mean(parameter.name, known) or (
                 f"; known: {', '.join(known)}" if known else "; it has none"
@@ -182,8 +185,8 @@ def _argument_problems(hook: str, function: Any, known: Sequence[str]) -> list[s
             problems.append(f"hook {hook!r} has no argument {parameter.name!r}{hint}")
         elif parameter.kind is _KINDS.KEYWORD_ONLY:
             problems.append(
-                f"hook {hook!r} takes {parameter.name!r} by keyword only; arguments are given "
-                "by position, remove the *"
+                f"hook {hook!r} takes {parameter.name!r} by keyword only; arguments are passed "
+                "by position: remove the *"
             )
     return problems
 

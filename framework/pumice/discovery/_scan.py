@@ -1,4 +1,4 @@
-"""Entry points as they are installed now, and the import of the one that is asked for."""
+"""Scans the installed entry points and imports one of them on demand."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ GROUPS: dict[Kind, str] = {
 }
 
 
-def installed() -> dict[Kind, tuple[EntryPoint, ...]]:
-    """Every entry point of our groups, read afresh; nothing is imported."""
-    everything = entry_points()
-    return {kind: tuple(everything.select(group=group)) for kind, group in GROUPS.items()}
+def scan() -> dict[Kind, tuple[EntryPoint, ...]]:
+    """All entry points of our groups as they are installed now; nothing is imported."""
+    all_groups = entry_points()
+    return {kind: tuple(all_groups.select(group=group)) for kind, group in GROUPS.items()}
 
 
 class _Named(NamedExtensionManager[Any]):
-    """Stevedore's named loading over our own scan.
+    """Stevedore's named loading with our own scan.
 
-    Its cache on disk lags behind a reinstallation by up to two minutes and forgets which
-    distribution an entry point came from.
+    Stevedore's disk cache may be two minutes behind a reinstallation, and has no distributions.
     """
 
-    def __init__(self, namespace: str, name: str, found: Iterable[EntryPoint]) -> None:
-        self._found = list(found)
+    def __init__(self, namespace: str, name: str, candidates: Iterable[EntryPoint]) -> None:
+        self._candidates = list(candidates)
         super().__init__(
             namespace,
             [name],
@@ -41,13 +40,13 @@ class _Named(NamedExtensionManager[Any]):
         )
 
     def list_entry_points(self) -> list[EntryPoint]:
-        return self._found
+        return self._candidates
 
 
 def _raise(_manager: object, _entry_point: EntryPoint, error: BaseException) -> NoReturn:
     raise error
 
 
-def load(kind: Kind, name: str, found: Iterable[EntryPoint]) -> Any:
-    """Import what the entry point of this name leads to, and nothing else."""
-    return _Named(GROUPS[kind], name, found)[name].plugin
+def load(kind: Kind, name: str, candidates: Iterable[EntryPoint]) -> Any:
+    """Import what the entry point of this name refers to, and nothing else."""
+    return _Named(GROUPS[kind], name, candidates)[name].plugin

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a class comes from; without a distribution, it was registered by hand."""
+    """The distribution and entry point of a class; no distribution: it was registered locally."""
 
     distribution: str
     version: str

@@ -1,4 +1,4 @@
-"""Whether a class of extension points that a distribution declares can join the others."""
+"""Checks the extension points that a distribution declares."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pumice.hookspecs import POINTS, ExtensionPoint, is_point, read_points
 from pumice.plugin import Plugin
 
 _RESERVED = frozenset({"has", "position", "voters"}) | frozenset(dir(Plugin)) | {"name", "session"}
-"""Names that a session's ``ask`` or a plugin has for something else."""
+"""Names that already have a meaning on ``session.ask`` or on a plugin."""
 _KINDS = inspect.Parameter
 
 
 def check_specs(thing: Any) -> list[str]:
-    """What is wrong with a class of extension points, whoever else is installed."""
+    """The problems of a class of extension points, apart from name conflicts."""
     if not isinstance(thing, type):
         return [f"is a {type(thing).__name__}, not a class of extension points"]
     if issubclass(thing, Plugin | Action):
@@ -33,13 +33,13 @@ def check_specs(thing: Any) -> list[str]:
     return problems or [text for point in read_points(thing) for text in _point_problems(point)]
 
 
-def taken(points: Iterable[ExtensionPoint], others: Iterable[ExtensionPoint]) -> list[str]:
-    """Which of these names the framework or another distribution has already."""
+def name_conflicts(points: Iterable[ExtensionPoint], others: Iterable[ExtensionPoint]) -> list[str]:
+    """The names that the framework or another distribution declares already."""
     owners: dict[str, list[str]] = {name: [point.source] for name, point in POINTS.items()}
     for point in others:
         owners.setdefault(point.name, []).append(point.source)
     return [
-        f"extension point {point.name!r} exists already, declared by "
+        f"extension point {point.name!r} is already declared by "
         f"{' and '.join(owners[point.name])}; give it another name"
         for point in points
         if point.name in owners
@@ -53,7 +53,7 @@ def _method_problems(name: str, function: Any) -> list[str]:
         return [f"extension point {name!r} must be a plain method"]
     problems = []
     if name in _RESERVED or name.startswith("_"):
-        problems.append(f"extension point {name!r} cannot have this name")
+        problems.append(f"extension point {name!r} has a reserved name")
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters or parameters[0].name != "self":
         problems.append(f"extension point {name!r} must take self as its first argument")
@@ -67,17 +67,17 @@ def _point_problems(point: ExtensionPoint) -> list[str]:
     if not point.doc.strip():
         problems.append(
             f"extension point {point.name!r} has no docstring; say when it is asked, what the "
-            "answer means and what nobody answering means"
+            "answer means, and what follows if no plugin answers"
         )
     if not isinstance(point.rule, Rule):
         written = getattr(point.rule, "__name__", repr(point.rule))
         fix = f"; write {written}()" if isinstance(point.rule, type) else ""
         problems.append(
-            f"extension point {point.name!r} has no rule of pumice.combine but {written}{fix}"
+            f"extension point {point.name!r} needs a rule of pumice.combine, not {written}{fix}"
         )
     if point.form_of:
         problems.append(
-            f"extension point {point.name!r} is declared a form of another; "
-            "only the framework knows how to ask forms"
+            f"extension point {point.name!r} is declared as a form of another; "
+            "only the framework can declare forms"
         )
     return problems

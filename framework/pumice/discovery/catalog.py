@@ -1,4 +1,4 @@
-"""The catalog of one scheduler: who is installed under which name, loaded on demand."""
+"""The catalog: what is installed under which name, loaded on demand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pumice import deprecated
 from pumice._nearest import nearest
 from pumice.discovery import _scan
 from pumice.discovery._check import Contract, check
-from pumice.discovery._fix import import_fix
+from pumice.discovery._import_hint import import_hint
 from pumice.discovery._scan import GROUPS, Kind
 from pumice.discovery._source import Source
-from pumice.discovery._specs import check_specs, taken
+from pumice.discovery._specs import check_specs, name_conflicts
 from pumice.errors import LoadError
 from pumice.hookspecs import POINTS, ExtensionPoint, read_points
 
@@ -24,8 +24,8 @@ KINDS: tuple[Kind, ...] = tuple(GROUPS)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An entry point, known without importing it."""
+class Installed:
+    """An entry point that has not been imported."""
 
     kind: Kind
     name: str
@@ -34,16 +34,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A class that has been imported and keeps its contract."""
+    """A class that has been imported and checked."""
 
     name: str
     cls: type[Any]
     source: Source
     points: tuple[str, ...]
-    """The extension points that it implements or, of hookspecs, declares."""
+    """The extension points that it implements, or declares if it is a class of hookspecs."""
     warnings: tuple[str, ...] = ()
     deprecations: tuple[str, ...] = ()
-    """Old names that it uses."""
+    """Deprecated names that it uses."""
 
     @property
     def summary(self) -> str:
@@ -52,85 +52,88 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """One line of a listing: what was found, and either its class or what is wrong with it."""
+class CatalogEntry:
+    """One installed name, with either its class or the error why it cannot be loaded."""
 
-    found: Found
+    installed: Installed
     loaded: Loaded | None
     error: LoadError | None
 
 
 class Catalog:
-    """Finds by name; imports a module only when its name is asked for.
+    """Finds parts by name; a module is imported only when its name is asked for.
 
-    What declares extension points is imported as a whole, for it says what others may implement.
-    A catalog belongs to one scheduler or command and scans once, when first asked.
+    All hookspecs are imported together, since they say what plugins may implement. A catalog
+    belongs to one scheduler or command and scans once, on first use.
     """
 
     def __init__(self) -> None:
         self._local: dict[tuple[Kind, str], type[Any]] = {}
-        self._found: dict[Kind, list[Found]] = {}
+        self._by_kind: dict[Kind, list[Installed]] = {}
         self._loaded: dict[tuple[Kind, str], Loaded | LoadError] = {}
 
     @cached_property
-    def _installed(self) -> dict[Kind, tuple[EntryPoint, ...]]:
-        return _scan.installed()
+    def _entry_points(self) -> dict[Kind, tuple[EntryPoint, ...]]:
+        return _scan.scan()
 
     @cached_property
     def _contract(self) -> Contract:
-        """The framework's points and those of every installed class of them that is sound."""
-        listed = [line.loaded for line in self.listing("hookspecs") if line.loaded is not None]
+        """The framework's extension points and those of all hookspecs that can be loaded."""
+        specs = [entry.loaded for entry in self.listing("hookspecs") if entry.loaded is not None]
         points = dict(POINTS)
-        for loaded in listed:
+        for loaded in specs:
             points |= {p.name: p for p in _points(loaded.cls, loaded.source)}
-        return Contract(MappingProxyType(points), [loaded.cls for loaded in listed])
+        return Contract(MappingProxyType(points), [loaded.cls for loaded in specs])
 
     @property
     def points(self) -> Mapping[str, ExtensionPoint]:
-        """Every extension point by name: the framework's, then those that are installed."""
+        """Every extension point by name: the framework's, then those of distributions."""
         return self._contract.points
 
     def register_local(self, kind: Kind, name: str, cls: type[Any]) -> None:
-        """Make a class known without an entry point; it hides an installed one of that name."""
+        """Register a class without an entry point; it shadows an installed one of that name."""
         self._local[kind, name] = cls
-        self._found.pop(kind, None)
+        self._by_kind.pop(kind, None)
         self._loaded.pop((kind, name), None)
         if kind == "hookspecs":
             self._loaded.clear()
             self.__dict__.pop("_contract", None)
 
-    def found(self, kind: Kind) -> list[Found]:
-        """Everything of this kind, by name. A name that two distributions claim is there twice."""
-        if kind not in self._found:
+    def installed(self, kind: Kind) -> list[Installed]:
+        """Everything of this kind, by name; a name of two distributions is listed twice."""
+        if kind not in self._by_kind:
             local = [
-                Found(kind, name, Source("", "", f"{cls.__module__}:{cls.__qualname__}"))
-                for (of, name), cls in self._local.items()
-                if of == kind
+                Installed(kind, name, Source("", "", f"{cls.__module__}:{cls.__qualname__}"))
+                for (local_kind, name), cls in self._local.items()
+                if local_kind == kind
             ]
-            hidden = {found.name for found in local}
+            shadowed = {part.name for part in local}
             others = [
-                Found(kind, entry_point.name, _source(entry_point))
-                for entry_point in self._installed[kind]
-                if entry_point.name not in hidden
+                Installed(kind, entry_point.name, _source(entry_point))
+                for entry_point in self._entry_points[kind]
+                if entry_point.name not in shadowed
             ]
-            self._found[kind] = sorted(
-                [*local, *others], key=lambda found: (found.name, found.source.label)
+            self._by_kind[kind] = sorted(
+                [*local, *others], key=lambda part: (part.name, part.source.label)
             )
-        return list(self._found[kind])
+        return list(self._by_kind[kind])
 
     def names(self, kind: Kind) -> list[str]:
-        return list(dict.fromkeys(found.name for found in self.found(kind)))
+        return list(dict.fromkeys(part.name for part in self.installed(kind)))
 
     def nearest(self, kind: Kind, name: str) -> str | None:
-        """The installed name most like this one."""
+        """The installed name that is most similar."""
         return nearest(name, self.names(kind))
 
     def label(self, kind: Kind, name: str) -> str:
         """Distribution and version of a name, without importing it."""
-        return next((f.source.label for f in self.found(kind) if f.name == name), "")
+        return next((p.source.label for p in self.installed(kind) if p.name == name), "")
 
     def load(self, kind: Kind, name: str) -> Loaded:
-        """Import and check one class. Raises LoadError when it is not there or not usable."""
+        """Import and check one class.
+
+        :raises LoadError: it is not installed or cannot be used.
+        """
         if (kind, name) not in self._loaded:
             try:
                 self._loaded[kind, name] = self._load(kind, name)
@@ -141,84 +144,84 @@ class Catalog:
             raise loaded.with_traceback(None)
         return loaded
 
-    def listing(self, kind: Kind) -> list[Listed]:
-        """Import everything of this kind; what is broken does not keep the others from loading."""
-        lines = []
-        for found in self.found(kind):
+    def listing(self, kind: Kind) -> list[CatalogEntry]:
+        """Import everything of this kind; what cannot be loaded has its error."""
+        entries = []
+        for part in self.installed(kind):
             try:
-                lines.append(Listed(found, self.load(kind, found.name), None))
+                entries.append(CatalogEntry(part, self.load(kind, part.name), None))
             except LoadError as error:
-                lines.append(Listed(found, None, error))
-        return lines
+                entries.append(CatalogEntry(part, None, error))
+        return entries
 
     def problems(self) -> list[LoadError]:
-        """What is wrong with whatever is installed, of all kinds."""
-        errors = [line.error for kind in KINDS for line in self.listing(kind)]
+        """The errors of everything that is installed, of all kinds."""
+        errors = [entry.error for kind in KINDS for entry in self.listing(kind)]
         return list({str(error): error for error in errors if error}.values())
 
     def _load(self, kind: Kind, name: str) -> Loaded:
-        found = self._only(kind, name)
-        what = f"{kind} {name!r} ({found.source.label}, {found.source.entry_point})"
-        cls = self._local.get((kind, name)) or self._import(found, what)
+        part = self._only(kind, name)
+        what = f"{kind} {name!r} ({part.source.label}, {part.source.entry_point})"
+        cls = self._local.get((kind, name)) or self._import(part, what)
         if kind == "hookspecs":
-            return self._load_specs(found, cls, what)
-        old: tuple[str, ...] = ()
+            return self._load_specs(part, cls, what)
+        deprecations: tuple[str, ...] = ()
         if kind == "plugin" and isinstance(cls, type):
-            cls, old = deprecated.modernise(cls)
-        findings = check(kind, name, cls, self._contract)
-        if findings.problems:
-            raise LoadError(f"{what}: {'; '.join(findings.problems)}", reason=findings.reason)
-        return Loaded(name, cls, found.source, findings.points, tuple(findings.warnings), old)
+            cls, deprecations = deprecated.modernise(cls)
+        result = check(kind, name, cls, self._contract)
+        if result.problems:
+            raise LoadError(f"{what}: {'; '.join(result.problems)}", reason=result.reason)
+        return Loaded(name, cls, part.source, result.points, tuple(result.warnings), deprecations)
 
-    def _load_specs(self, found: Found, cls: type[Any], what: str) -> Loaded:
-        """A class of extension points; a name that two claim is refused to both."""
+    def _load_specs(self, part: Installed, cls: type[Any], what: str) -> Loaded:
+        """Check a class of hookspecs; a point that two classes declare is an error for both."""
         problems = check_specs(cls)
-        points = [] if problems else _points(cls, found.source)
-        problems = problems or taken(points, self._others_points(found))
+        points = [] if problems else _points(cls, part.source)
+        problems = problems or name_conflicts(points, self._points_of_others(part))
         if problems:
             raise LoadError(f"{what}: {'; '.join(problems)}")
-        return Loaded(found.name, cls, found.source, tuple(point.name for point in points))
+        return Loaded(part.name, cls, part.source, tuple(point.name for point in points))
 
-    def _others_points(self, own: Found) -> list[ExtensionPoint]:
+    def _points_of_others(self, own: Installed) -> list[ExtensionPoint]:
         points = []
-        for found in self.found("hookspecs"):
-            if found.name == own.name:
+        for part in self.installed("hookspecs"):
+            if part.name == own.name:
                 continue
             try:
-                cls = self._local.get((found.kind, found.name)) or self._import(found, "")
+                cls = self._local.get((part.kind, part.name)) or self._import(part, "")
             except LoadError:
                 continue
             if not check_specs(cls):
-                points += _points(cls, found.source)
+                points += _points(cls, part.source)
         return points
 
-    def _only(self, kind: Kind, name: str) -> Found:
-        candidates = [found for found in self.found(kind) if found.name == name]
+    def _only(self, kind: Kind, name: str) -> Installed:
+        candidates = [part for part in self.installed(kind) if part.name == name]
         if not candidates:
             near = self.nearest(kind, name)
-            hint = f"'pumice {kind}s' lists what is"
+            hint = f"'pumice {kind}s' lists the installed ones"
             if kind in ("backend", "hookspecs"):
                 hint = f"installed: {', '.join(self.names(kind))}"
             if near:
                 hint = f"did you mean {near!r} ({self.label(kind, near)})?"
             raise LoadError(f"no {kind} named {name!r} is installed", hint=hint)
         if len(candidates) > 1:
-            sources = [found.source for found in candidates]
-            claims = " and ".join(f"{s.label} ({s.entry_point})" for s in sources)
+            sources = [part.source for part in candidates]
+            owners = " and ".join(f"{s.label} ({s.entry_point})" for s in sources)
             raise LoadError(
-                f"{kind} {name!r} is claimed by {claims}",
+                f"{kind} {name!r} is installed by {owners}",
                 hint=f"uninstall one: pip uninstall {sources[-1].distribution}",
                 reason="claimed twice",
             )
         return candidates[0]
 
-    def _import(self, found: Found, what: str) -> type[Any]:
+    def _import(self, part: Installed, what: str) -> type[Any]:
         try:
-            cls: type[Any] = _scan.load(found.kind, found.name, self._installed[found.kind])
+            cls: type[Any] = _scan.load(part.kind, part.name, self._entry_points[part.kind])
         except (Exception, SystemExit) as error:
             raise LoadError(
                 f"{what}: cannot be imported: {type(error).__name__}: {error}",
-                hint=import_fix(found.kind, found.source, error),
+                hint=import_hint(part.kind, part.source, error),
             ) from error
         return cls
 

@@ -1,4 +1,4 @@
-"""What Kubernetes means by label selectors, node affinity and quantities."""
+"""The semantics of Kubernetes' label selectors, node affinity and quantities."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from typing import Any
 
 
 def matches_selector(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Whether labels satisfy a LabelSelector. No selector matches nothing, an empty one all."""
+    """Whether labels satisfy a LabelSelector; None matches nothing, an empty one everything."""
     if selector is None:
         return False
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
+    required = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in required.items()):
         return False
     return all(
         matches_expression(expression, labels)

@@ -1,4 +1,4 @@
-"""Whether a node has the labels that a pod insists on."""
+"""Node selectors and required node affinity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pumice.model.facts import Node, Pod
 
 
 def matches_node(pod: Pod, node: Node) -> bool:
-    """Node selector and required node affinity."""
+    """Whether a node satisfies a pod's node selector and required node affinity."""
     if any(node.labels.get(key) != value for key, value in pod.node_selector.items()):
         return False
     affinity = pod.affinity.get("nodeAffinity") or {}
@@ -21,12 +21,12 @@ def matches_node(pod: Pod, node: Node) -> bool:
 
 
 def matches_term(term: Mapping[str, Any], node: Node) -> bool:
-    """One term: all its expressions over labels and fields; an empty term matches nothing."""
+    """Whether a node satisfies one node selector term; an empty term matches nothing."""
     expressions = term.get("matchExpressions") or ()
     fields = term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    named = {"metadata.name": node.name}
+    node_fields = {"metadata.name": node.name}
     return all(matches_expression(e, node.labels) for e in expressions) and all(
-        matches_expression(e, named) for e in fields
+        matches_expression(e, node_fields) for e in fields
     )

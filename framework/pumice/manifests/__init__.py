@@ -1,4 +1,4 @@
-"""Kubernetes, Volcano and KAI objects become facts; a malformed object is reported, not raised."""
+"""Turns Kubernetes, Volcano and KAI objects into facts; malformed ones are reported, not raised."""
 
 from __future__ import annotations
 

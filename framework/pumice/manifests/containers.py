@@ -1,4 +1,4 @@
-"""The containers of a pod: what they ask for and the host ports they take."""
+"""The containers of a pod: their requests and host ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pumice.manifests.pool import EMPTY, Pool
-from pumice.manifests.shapes import EnvFrom, EnvVar, Port
+from pumice.manifests.shapes import ContainerPort, EnvFrom, EnvVar
 from pumice.manifests.wire import MalformedError, decode
 from pumice.model.facts import Container
 from pumice.model.resources import Resource
@@ -34,7 +34,7 @@ class ContainerWire(Struct, rename="camel", gc=False):
 
 
 _CONTAINERS = msgspec.json.Decoder(list[ContainerWire])
-_PORTS: msgspec.json.Decoder[list[Port]] = msgspec.json.Decoder(list[Port])
+_PORTS: msgspec.json.Decoder[list[ContainerPort]] = msgspec.json.Decoder(list[ContainerPort])
 _NO_RESOURCES = ResourcesWire()
 _LAST_PORT = 65535
 
@@ -47,7 +47,7 @@ class ContainerSet:
     total: Resource
     """Sum of their requests."""
     alone: Resource
-    """The request of a pod that has nothing else."""
+    """The request of a pod with these containers and nothing else."""
     host_ports: tuple[HostPort, ...]
 
 
@@ -55,7 +55,7 @@ NO_CONTAINERS = ContainerSet((), Resource(), Resource(scalars={"pods": 1}), ())
 
 
 def container_set(at: str, raw: Raw, pool: Pool) -> ContainerSet:
-    """The containers found at a path of the pod."""
+    """The containers at a path of the pod."""
     if len(raw) == 0 or bytes(raw) == b"null":
         return NO_CONTAINERS
     wires = decode(_CONTAINERS, at, raw)
@@ -72,7 +72,7 @@ def _container_set(containers: tuple[Container, ...], pool: Pool) -> ContainerSe
 
 
 def _container(at: str, i: int, wire: ContainerWire, pool: Pool) -> Container:
-    """One container, the same object for all that do not differ in what scheduling reads."""
+    """One container; containers that are equal in what scheduling reads share one object."""
     resources = wire.resources or _NO_RESOURCES
     env = _references(wire) if wire.env or wire.env_from else EMPTY
 
@@ -101,24 +101,24 @@ def _container(at: str, i: int, wire: ContainerWire, pool: Pool) -> Container:
     return pool.made("container", key, build)
 
 
-def _ports(at: str, raw: Raw) -> Sequence[Port]:
+def _ports(at: str, raw: Raw) -> Sequence[ContainerPort]:
     ports = decode(_PORTS, at, raw) if bytes(raw) not in (b"", b"null") else ()
     for i, port in enumerate(ports):
         if port.get("hostPort", 0) > _LAST_PORT:
-            raise MalformedError(f"{at}[{i}].hostPort: {port['hostPort']} is no port")
+            raise MalformedError(f"{at}[{i}].hostPort: {port['hostPort']} is not a port number")
     return ports
 
 
 def _references(wire: ContainerWire) -> dict[str, Any]:
-    """The variables that come from a ConfigMap: placement does not depend on the others."""
-    found: dict[str, Any] = {}
+    """The environment that refers to other objects: ConfigMaps must exist before a bind."""
+    references: dict[str, Any] = {}
     env = [entry for entry in wire.env or () if entry.get("valueFrom")]
     if env:
-        found["env"] = env
+        references["env"] = env
     env_from = [entry for entry in wire.env_from or () if entry]
     if env_from:
-        found["envFrom"] = env_from
-    return found or EMPTY
+        references["envFrom"] = env_from
+    return references or EMPTY
 
 
 def host_ports(containers: Iterable[Container]) -> tuple[HostPort, ...]:

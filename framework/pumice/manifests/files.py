@@ -1,4 +1,4 @@
-"""Manifest files: JSON and YAML, lists and directories, down to one object at a time."""
+"""Manifest files: JSON and YAML, lists and directories, one object at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = Mapping[str, Any] | Raw
 
 STDIN = "-"
 _WANTED = "a file holds what 'kubectl get … -o json' or '-o yaml' prints"
-_DEEPEST = 8
+_MAX_DEPTH = 8
 _SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 
 
@@ -38,9 +38,9 @@ _RAW_LIST: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 
 
 def read_paths(paths: Iterable[str | Path]) -> Iterator[tuple[str, Item]]:
-    """Every object of the files, with the place it was found; ``-`` is the standard input.
+    """Every object of the files, with its place; ``-`` is the standard input.
 
-    Directories are read whole, in the order of their names. Lists are taken apart.
+    Directories are read recursively in the order of file names. Lists are split into objects.
 
     :raises ManifestError: a file cannot be read or is neither JSON nor YAML.
     """
@@ -49,7 +49,7 @@ def read_paths(paths: Iterable[str | Path]) -> Iterator[tuple[str, Item]]:
 
 
 def documents(paths: Iterable[str | Path]) -> Iterator[tuple[str, Any]]:
-    """As read_paths, but lists may be whole."""
+    """As :func:`read_paths`, but lists may still be whole."""
     for path in paths:
         for file in _files(path):
             yield from _documents(str(file), _content(file))
@@ -59,18 +59,18 @@ def _files(path: str | Path) -> Iterator[str | Path]:
     if path == STDIN or not Path(path).is_dir():
         yield path
         return
-    found = sorted(
+    files = sorted(
         file
         for file in Path(path).rglob("*")
         if file.suffix in _SUFFIXES
         and file.is_file()
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     )
-    if not found:
+    if not files:
         raise ManifestError(
             f"{path}: no manifests in this directory", hint="files end in .json, .yaml or .yml"
         )
-    yield from found
+    yield from files
 
 
 def _content(file: str | Path) -> bytes:
@@ -80,7 +80,7 @@ def _content(file: str | Path) -> bytes:
         raise ManifestError(
             f"{file}: {error.strerror or error}", hint=near_file(file) or _WANTED
         ) from None
-    # Some shells write what a command prints as UTF-16.
+    # PowerShell redirects output as UTF-16.
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace").encode()
     return data.removeprefix(codecs.BOM_UTF8)
@@ -97,7 +97,7 @@ def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
             yield from _json(where, data)
             return
         except ManifestError:
-            # YAML may open with a brace too, but not in a file that is named JSON.
+            # A YAML file may start with a brace, too.
             if name.endswith(".json") or not name.endswith((".yaml", ".yml")):
                 raise
     yield from _yaml(where, data)
@@ -125,20 +125,20 @@ def _json_parts(data: bytes) -> list[Raw] | None:
             return _RAW_LIST.decode(data)
         return _listed(_LISTING.decode(data))
     except msgspec.ValidationError:
-        _SYNTAX.decode(data)  # what is well-formed is for the reader to complain about
+        _SYNTAX.decode(data)  # well-formed JSON of another shape: the reader reports it
         return None
 
 
 def _json_error(where: str, data: bytes, message: str) -> str:
     match = re.search(r"\s*\(byte (\d+)\)", message)
     position = int(match[1]) if match else len(data)
-    what = message[: match.start()] if match else message
+    text = message[: match.start()] if match else message
     line = data.count(b"\n", 0, position) + 1
-    return f"{where}:{line}: {what.removeprefix('JSON is malformed: ')}"
+    return f"{where}:{line}: {text.removeprefix('JSON is malformed: ')}"
 
 
 def _loader() -> Any:
-    """The safe loader, in C where there is one; times stay text, as they are in JSON."""
+    """The safe loader, in C if available; timestamps stay text, as in JSON."""
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     resolvers = {
         first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
@@ -171,12 +171,12 @@ def _yaml(where: str, data: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def flatten(where: str, item: Any) -> Iterator[tuple[str, Any]]:
-    """The objects of a list, of lists in it too; anything else as it is."""
+    """The objects of a list, including nested lists; anything else as it is."""
     waiting = [(where, item, 0)]
     while waiting:
         where, item, depth = waiting.pop()
-        # A YAML list may hold itself.
-        inner = _inner(item) if depth < _DEEPEST else None
+        # A YAML list may contain itself.
+        inner = _inner(item) if depth < _MAX_DEPTH else None
         if inner is None:
             yield where, item
         else:
@@ -219,7 +219,7 @@ def _listed(listing: Listing) -> list[Raw] | None:
         return items or []
     if kind is None or items is None or not kind.endswith("List"):
         return None
-    # The API server leaves kind and version out of the items of a PodList.
+    # The API server omits kind and apiVersion in the items of a PodList.
     head = {"apiVersion": listing.api_version, "kind": kind.removesuffix("List")}
     opening = msgspec.json.encode(head).removesuffix(b"}")
     return [_with_kind(part, opening) for part in items]

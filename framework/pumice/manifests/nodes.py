@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pumice.manifests.pool import EMPTY, Pool
-from pumice.manifests.shapes import Image, Taint, checked
+from pumice.manifests.shapes import ContainerImage, Taint, checked
 from pumice.manifests.wire import Metadata, Object, decode, epoch
 from pumice.model.facts import Node
 from pumice.model.quantity import PODS
@@ -37,11 +37,11 @@ class NodeWire(Struct, gc=False):
 
 _NODE = msgspec.json.Decoder(NodeWire)
 _TAINTS = checked(list[Taint], "spec.taints")
-_IMAGE = msgspec.json.Decoder(Image)
+_IMAGE = msgspec.json.Decoder(ContainerImage)
 
 
 def read_node(raw: Raw, pool: Pool) -> Node:
-    """The facts of a node; without allocatable resources all of its capacity is."""
+    """The facts of a node; without ``allocatable`` its whole capacity is allocatable."""
     wire = decode(_NODE, "", raw)
     meta, spec, status = (
         wire.metadata or Metadata(),

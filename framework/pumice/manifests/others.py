@@ -1,17 +1,16 @@
-"""The smaller kinds, and those that are kept as they are read."""
+"""Kubernetes kinds with few fields, and those that are stored as they are."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from pumice.manifests.pool import EMPTY, Pool
-from pumice.manifests.shapes import LabelSelector, Member
+from pumice.manifests.pool import Pool
+from pumice.manifests.shapes import LabelSelector
 from pumice.manifests.wire import ANY_OBJECT, Int32, MalformedError, Metadata, Object, decode
-from pumice.model.facts import DisruptionBudget, HyperNode, PriorityClass, ResourceQuota
+from pumice.model.facts import DisruptionBudget, PriorityClass, ResourceQuota
 from pumice.model.quantity import amount
 
 
@@ -66,86 +65,44 @@ def read_budget(raw: Raw, pool: Pool) -> DisruptionBudget:
     )
 
 
-class HyperSpec(Struct, rename="camel", gc=False):
-    tier: Int32
-    tier_name: str | None = None
-    members: list[Member] | None = None
-
-
-class HyperWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: HyperSpec | None = None
-
-
-_HYPER = msgspec.json.Decoder(HyperWire)
-
-
-def read_hypernode(raw: Raw, pool: Pool) -> HyperNode:
-    wire = decode(_HYPER, "", raw)
-    meta = wire.metadata or Metadata()
-    name = meta.named()
-    if wire.spec is None:
-        raise MalformedError("has no spec")
-    members = wire.spec.members or ()
-    for i, member in enumerate(members):
-        _check_pattern(i, member)
-    return HyperNode(
-        name=name,
-        tier=wire.spec.tier,
-        tier_name=wire.spec.tier_name or "",
-        members=[{**member} for member in members],
-        labels=meta.labels or EMPTY,
-    )
-
-
-def _check_pattern(i: int, member: Member) -> None:
-    if "regexMatch" in member["selector"]:
-        pattern = member["selector"]["regexMatch"]["pattern"]
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            at = f"spec.members[{i}].selector.regexMatch.pattern"
-            raise MalformedError(f"{at}: {pattern!r} is no pattern: {error}") from None
-
-
-class QuotaPart(Struct, gc=False):
+class QuotaAmounts(Struct, gc=False):
     hard: Object | None = None
     used: Object | None = None
 
 
 class QuotaWire(Struct, gc=False):
     metadata: Metadata | None = None
-    spec: QuotaPart | None = None
-    status: QuotaPart | None = None
+    spec: QuotaAmounts | None = None
+    status: QuotaAmounts | None = None
 
 
 _QUOTA = msgspec.json.Decoder(QuotaWire)
 
 
 def read_quota(raw: Raw, pool: Pool) -> ResourceQuota:
-    """A quota in the units of the resources that it bounds, by the names it has itself."""
+    """A resource quota in the units of its resources, by its own names (``requests.cpu``)."""
     wire = decode(_QUOTA, "", raw)
     meta, spec, status = (
         wire.metadata or Metadata(),
-        wire.spec or QuotaPart(),
-        wire.status or QuotaPart(),
+        wire.spec or QuotaAmounts(),
+        wire.status or QuotaAmounts(),
     )
     hard = spec.hard if status.hard is None else status.hard
     whole: Object = decode(ANY_OBJECT, "", raw)
     return ResourceQuota(
         name=meta.named(),
         namespace=meta.namespace or "default",
-        hard=_bounds("hard", hard or {}),
-        used=_bounds("used", status.used or {}),
+        hard=_amounts("hard", hard or {}),
+        used=_amounts("used", status.used or {}),
         raw=whole,
     )
 
 
-def _bounds(part: str, listed: Object) -> dict[str, float]:
+def _amounts(field: str, listed: Object) -> dict[str, float]:
     try:
         return {name: amount(name, value) for name, value in listed.items()}
     except ValueError as error:
-        raise MalformedError(f"{part}.{error}") from None
+        raise MalformedError(f"{field}.{error}") from None
 
 
 class OtherWire(Struct, gc=False):
@@ -168,7 +125,7 @@ _NAMESPACED = frozenset(
 
 
 def read_other(kind: str, raw: Raw) -> tuple[str, Object]:
-    """Key and content of an object that is kept; of a ConfigMap only that it exists."""
+    """Key and content of an object that is stored whole; of a ConfigMap without its data."""
     wire = decode(_OTHER, "", raw)
     meta = wire.metadata or Metadata()
     name = meta.named()

@@ -1,4 +1,4 @@
-"""As much of a pod as scheduling reads, on the wire."""
+"""The fields of a pod that scheduling reads, as they are in JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Raw, Struct
 
 from pumice.manifests.containers import ResourcesWire
-from pumice.manifests.shapes import Claim
+from pumice.manifests.shapes import PodResourceClaim
 from pumice.manifests.wire import Int32, Metadata
 
 
@@ -31,7 +31,7 @@ class SpecWire(Struct, rename="camel", gc=False):
     tolerations: Raw = Raw()
     topology_spread_constraints: Raw = Raw()
     volumes: list[dict[str, Raw]] | None = None
-    resource_claims: list[Claim] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
 
 
 class ConditionWire(Struct, rename="camel", gc=False):
@@ -63,8 +63,8 @@ class StatusWire(Struct, rename="camel", gc=False):
     init_container_statuses: list[ContainerStatus] | None = None
     resource_claim_statuses: list[ClaimStatus] | None = None
 
-    def tells_sizes(self) -> bool:
-        """Whether it has what containers hold, which differs from the spec during a resize."""
+    def has_container_resources(self) -> bool:
+        """Whether it has resources of containers, which differ from the spec in a resize."""
         for container in self.container_statuses or ():
             if container.resources or len(container.allocated_resources):
                 return True

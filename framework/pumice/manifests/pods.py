@@ -1,4 +1,4 @@
-"""Pods."""
+"""Pods of both families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pumice.manifests.containers import ContainerSet, container_set, host_ports
 from pumice.manifests.pod_wire import ConditionWire, PodWire, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.requests import Family, effective_request
-from pumice.manifests.shapes import Affinity, Spread, Toleration, checked
+from pumice.manifests.shapes import Affinity, Toleration, TopologySpreadConstraint, checked
 from pumice.manifests.volumes import read_volumes
 from pumice.manifests.wire import Metadata, Object, Owner, decode, epoch
 from pumice.model.facts import Pod
@@ -29,13 +29,13 @@ _POD = msgspec.json.Decoder(PodWire)
 _SELECTOR = checked(dict[str, str], "spec.nodeSelector")
 _AFFINITY = checked(Affinity, "spec.affinity")
 _TOLERATIONS = checked(list[Toleration], "spec.tolerations")
-_SPREAD = checked(list[Spread], "spec.topologySpreadConstraints")
+_SPREAD = checked(list[TopologySpreadConstraint], "spec.topologySpreadConstraints")
 
 
 def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
-    """The facts of a pod; the family whose rules tell its request shows in its annotations.
+    """The facts of a pod; without ``family`` its annotations decide whose rules apply.
 
-    A KAI pod's ``group`` is the bare name for now: only all groups together tell its namespace.
+    The ``group`` of a KAI pod is the bare name: its namespace is known once all groups are read.
     """
     wire = decode(_POD, "", raw)
     meta, spec, status = (
@@ -83,7 +83,7 @@ def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
 
 
 def family_of(annotations: Mapping[str, str]) -> Family:
-    """KAI, where only its annotation names a group."""
+    """KAI if only KAI's annotation names a group, else Volcano."""
     kai = annotations.get(KAI_GROUP) and not annotations.get(VOLCANO_GROUP)
     return "kai" if kai else "volcano"
 
@@ -118,12 +118,14 @@ def _host_ports(main: ContainerSet, init: ContainerSet) -> tuple[tuple[str, str,
 
 
 def _claims(spec: SpecWire, status: StatusWire) -> Sequence[Object]:
-    """The claims, with the names of those that were made from a template."""
+    """The resource claims, with the names of those that were created from a template."""
     if not spec.resource_claims:
         return ()
-    made = {claim.name: claim.resource_claim_name for claim in status.resource_claim_statuses or ()}
+    created = {
+        claim.name: claim.resource_claim_name for claim in status.resource_claim_statuses or ()
+    }
     claims: list[Object] = []
     for claim in spec.resource_claims:
-        name = claim.get("resourceClaimName") or made.get(claim["name"])
+        name = claim.get("resourceClaimName") or created.get(claim["name"])
         claims.append({**claim, "resourceClaimName": name} if name else {**claim})
     return claims

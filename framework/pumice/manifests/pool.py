@@ -1,4 +1,4 @@
-"""Equal parts of many objects, decoded once and shared: facts are never changed."""
+"""Equal parts of many objects, decoded once and shared; facts are never modified."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 EMPTY: dict[str, Any] = {}
 
-# Forgetting everything now and then bounds the memory that parts without a twin cost.
-_MOST = 8192
+# Clearing a table that is full bounds the memory that unique parts take.
+_MAX_PARTS = 8192
 
 
 class Pool:
-    """The parts that one reading has seen so far, by what they are and their text."""
+    """The parts that have been decoded so far, by kind and JSON text."""
 
     __slots__ = ("_parts", "_resources", "nothing")
 
@@ -31,28 +31,28 @@ class Pool:
         self.nothing = self.shared(Resource())
         """The resource of requests that are empty."""
 
-    def part(self, what: str, raw: Raw | bytes, build: Callable[[bytes], T], absent: T) -> T:
-        """What ``build`` makes of a part's text; ``absent`` when it is missing or null."""
+    def part(self, kind: str, raw: Raw | bytes, build: Callable[[bytes], T], absent: T) -> T:
+        """``build(text)``, once for each text; ``absent`` where the part is missing or null."""
         text = bytes(raw)
         if not text or text == b"null":
             return absent
-        parts = self._parts[what]
-        found: T | None = parts.get(text)
-        if found is None:
-            found = self._keep(parts, text, build(text))
-        return found
+        parts = self._parts[kind]
+        part: T | None = parts.get(text)
+        if part is None:
+            part = self._add(parts, text, build(text))
+        return part
 
-    def made(self, what: str, key: Hashable, build: Callable[[], T]) -> T:
-        """What ``build`` makes, once for every key."""
-        parts = self._parts[what]
-        found: T | None = parts.get(key)
-        return self._keep(parts, key, build()) if found is None else found
+    def made(self, kind: str, key: Hashable, build: Callable[[], T]) -> T:
+        """``build()``, once for each key."""
+        parts = self._parts[kind]
+        part: T | None = parts.get(key)
+        return self._add(parts, key, build()) if part is None else part
 
-    def _keep(self, parts: dict[Hashable, Any], key: Hashable, made: T) -> T:
-        if len(parts) >= _MOST:
+    def _add(self, parts: dict[Hashable, Any], key: Hashable, part: T) -> T:
+        if len(parts) >= _MAX_PARTS:
             parts.clear()
-        parts[key] = made
-        return made
+        parts[key] = part
+        return part
 
     def resources(self, at: str, raw: Raw | bytes) -> Resource:
         """A resource list."""
@@ -76,12 +76,12 @@ class Pool:
 
 
 def encoded(item: Any) -> Raw:
-    """An object as JSON, whatever it was read from."""
+    """An object as JSON text."""
     if isinstance(item, Raw):
         return item
     try:
         return Raw(msgspec.json.encode(item))
     except (TypeError, ValueError, OverflowError) as error:
-        raise MalformedError(f"holds what JSON cannot: {error}") from None
+        raise MalformedError(f"holds a value that JSON cannot express: {error}") from None
     except RecursionError:
         raise MalformedError("is nested too deeply") from None

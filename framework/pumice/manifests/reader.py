@@ -1,4 +1,4 @@
-"""Objects of a cluster into an inventory; a malformed one costs nothing but itself."""
+"""Reads the objects of a cluster into an inventory; a malformed one is reported and skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from pumice._gc import gc_paused
-from pumice.manifests import groups, nodes, others, queues
+from pumice.manifests import kai, nodes, others, volcano
 from pumice.manifests.files import Item, documents, flatten
 from pumice.manifests.links import link
 from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
@@ -23,7 +23,7 @@ from pumice.model.facts import Inventory, Pod, PodGroup, Problem
 
 
 class Kind(NamedTuple):
-    """How one kind is read, and the table of the inventory it goes to."""
+    """How one kind is read, and which table of the inventory it goes to."""
 
     read: Callable[[Raw, Pool], Any]
     table: str
@@ -34,22 +34,22 @@ _NAME = attrgetter("name")
 _UID = attrgetter("uid")
 _KINDS: dict[tuple[str, str], Kind] = {
     ("", "Node"): Kind(nodes.read_node, "nodes", _NAME),
-    ("scheduling.volcano.sh", "Queue"): Kind(queues.read_volcano_queue, "queues", _NAME),
-    ("scheduling.volcano.sh", "PodGroup"): Kind(groups.read_volcano_group, "groups", _UID),
-    ("scheduling.run.ai", "Queue"): Kind(queues.read_kai_queue, "queues", _NAME),
-    ("scheduling.run.ai", "PodGroup"): Kind(groups.read_kai_group, "groups", _UID),
+    ("scheduling.volcano.sh", "Queue"): Kind(volcano.read_queue, "queues", _NAME),
+    ("scheduling.volcano.sh", "PodGroup"): Kind(volcano.read_group, "groups", _UID),
+    ("scheduling.run.ai", "Queue"): Kind(kai.read_queue, "queues", _NAME),
+    ("scheduling.run.ai", "PodGroup"): Kind(kai.read_group, "groups", _UID),
     ("scheduling.k8s.io", "PriorityClass"): Kind(
         others.read_priority_class, "priority_classes", _NAME
     ),
     ("policy", "PodDisruptionBudget"): Kind(
         others.read_budget, "budgets", lambda budget: f"{budget.namespace}/{budget.name}"
     ),
-    ("topology.volcano.sh", "HyperNode"): Kind(others.read_hypernode, "hypernodes", _NAME),
+    ("topology.volcano.sh", "HyperNode"): Kind(volcano.read_hypernode, "hypernodes", _NAME),
     ("", "ResourceQuota"): Kind(
         others.read_quota, "quotas", lambda quota: f"{quota.namespace}/{quota.name}"
     ),
 }
-_KEPT = {
+_STORED = {
     ("", "PersistentVolumeClaim"),
     ("", "PersistentVolume"),
     ("", "ConfigMap"),
@@ -59,7 +59,7 @@ _KEPT = {
     ("scheduling.run.ai", "BindRequest"),
     ("kai.scheduler", "Topology"),
 }
-_KEPT_GROUPS = {"storage.k8s.io", "resource.k8s.io"}
+_STORED_GROUPS = {"storage.k8s.io", "resource.k8s.io"}
 _POD = ("", "Pod")
 
 
@@ -80,9 +80,8 @@ def read_objects(
 ) -> Inventory:
     """Read objects, each with the place it comes from.
 
-    What is wrong with an object is in ``problems`` and leaves that object out. Kinds that
-    scheduling does not read are counted in ``ignored_kinds``. ``into`` is an earlier
-    inventory that the objects are added to.
+    A malformed object is skipped and reported in ``problems``. Kinds that scheduling does not read
+    are counted in ``ignored_kinds``. ``into``: an inventory to add the objects to.
     """
     reading = _Reading(into or Inventory(), default_queue)
     for where, item in items:
@@ -104,22 +103,22 @@ class _Reading:
         }
         self.kai_pods: list[Pod] = []
         self.undecided: list[tuple[str, Raw]] = []
-        """Pods that name groups of both families: which exists is known at the end."""
+        """Pods that name groups of both families; decided once all groups are read."""
 
     def take(self, where: str, item: Item) -> None:
-        """Read one object into the inventory, or tell why not."""
+        """Read one object into the inventory, or report why not."""
         try:
             raw = encoded(item)
             head = head_of(raw)
             if not head.kind:
-                raise MalformedError("is no Kubernetes object: it has no kind")
+                raise MalformedError("is not a Kubernetes object: it has no kind")
             if not head.api_version and head.kind != "List":
                 raise MalformedError("has no apiVersion")
             self._dispatch(where, _group_of(head.api_version or ""), head.kind, raw)
         except MalformedError as error:
-            self.tell(where, label_of(item), str(error), error.hint)
+            self.report(where, label_of(item), str(error), error.hint)
 
-    def tell(self, where: str, label: str, message: str, hint: str = "") -> None:
+    def report(self, where: str, label: str, message: str, hint: str = "") -> None:
         self.inventory.problems.append(Problem(where, label, message, hint))
 
     def _dispatch(self, where: str, group: str, kind: str, raw: Raw) -> None:
@@ -128,7 +127,7 @@ class _Reading:
             self._pod(where, raw)
         elif name in _KINDS:
             self._fact(where, kind, _KINDS[name], raw)
-        elif name in _KEPT or group in _KEPT_GROUPS:
+        elif name in _STORED or group in _STORED_GROUPS:
             key, content = others.read_other(kind, raw)
             self._store(self.inventory.others.setdefault(kind, {}), key, content)
         elif kind == "List":
@@ -144,7 +143,7 @@ class _Reading:
             if known != fact.uid:
                 raise MalformedError(
                     f"has the name of {known}",
-                    "KAI tells pod groups apart by name alone, over all namespaces",
+                    "KAI identifies pod groups by name alone, across all namespaces",
                 )
         table = getattr(self.inventory, how.table)
         if getattr(table.get(key), "family", None) not in (None, getattr(fact, "family", None)):
@@ -155,43 +154,43 @@ class _Reading:
 
     def _store(self, table: dict[str, Any], key: str, fact: Any) -> None:
         if key in table:
-            raise MalformedError("is there twice; the first one counts")
+            raise MalformedError("is listed twice; the first one counts")
         table[key] = fact
 
     def _pod(self, where: str, raw: Raw, family: Family | None = None) -> None:
         pod = read_pod(raw, self.pool, family)
-        notes = pod.annotations
-        if family is None and notes.get(KAI_GROUP) and notes.get(VOLCANO_GROUP):
+        annotations = pod.annotations
+        if family is None and annotations.get(KAI_GROUP) and annotations.get(VOLCANO_GROUP):
             self.undecided.append((where, raw))
             return
         if pod.key in self.pod_keys:
-            raise MalformedError("is there twice; the first one counts")
+            raise MalformedError("is listed twice; the first one counts")
         if pod.uid in self.inventory.pods:
             other = self.inventory.pods[pod.uid].key
             raise MalformedError(f"has the uid of pod {other}")
         self.inventory.pods[pod.uid] = pod
         self.pod_keys.add(pod.key)
-        if (family or family_of(notes)) == "kai":
+        if (family or family_of(annotations)) == "kai":
             self.kai_pods.append(pod)
 
     def finish(self) -> Inventory:
         inventory = self.inventory
         for where, raw in self.undecided:
-            self._settle(where, raw)
+            self._decide_family(where, raw)
         for pod in self.kai_pods:
             pod.group = self.kai_groups.get(pod.group, f"{pod.namespace}/{pod.group}")
         link(inventory, self.places, self.default_queue)
         inventory.ignored_kinds = dict(self.ignored)
         return inventory
 
-    def _settle(self, where: str, raw: Raw) -> None:
+    def _decide_family(self, where: str, raw: Raw) -> None:
         try:
             pod = read_pod(raw, self.pool, "volcano")
             known = pod.annotations[KAI_GROUP] in self.kai_groups
             kai = known and pod.group not in self.inventory.groups
             self._pod(where, raw, "kai" if kai else "volcano")
         except MalformedError as error:
-            self.tell(where, label_of(raw), str(error), error.hint)
+            self.report(where, label_of(raw), str(error), error.hint)
 
 
 def _group_of(api_version: str) -> str:
@@ -200,7 +199,7 @@ def _group_of(api_version: str) -> str:
 
 
 def label_of(item: Any) -> str:
-    """``Kind namespace/name`` of an object that may be anything."""
+    """``Kind namespace/name`` of anything that was read."""
     if isinstance(item, Raw):
         try:
             item = msgspec.json.decode(item)

@@ -24,7 +24,7 @@ def effective_request(
     init: ContainerSet,
     pool: Pool,
 ) -> Resource:
-    """What the pod asks of a node, by the rules of its family."""
+    """What the pod requests of a node, by the rules of its family."""
     overhead = pool.resources("spec.overhead", spec.overhead) if len(spec.overhead) else None
     if family == "kai":
         return kai_request(main, init, overhead)
@@ -33,14 +33,14 @@ def effective_request(
         init,
         overhead,
         pod_level=_pod_level(spec, pool) if spec.resources else None,
-        resized=_resized(status, main, init, pool) if status.tells_sizes() else None,
+        resized=_resized(status, main, init, pool) if status.has_container_resources() else None,
     )
 
 
 def kai_request(
     main: ContainerSet, init: ContainerSet, overhead: Resource | None = None
 ) -> Resource:
-    """The sum of the containers or the largest init container, whichever is more; no sidecars."""
+    """The larger of the containers' sum and the largest init container; KAI ignores sidecars."""
     if init is NO_CONTAINERS and overhead is None:
         return main.alone
     total = main.total.clone()
@@ -58,25 +58,25 @@ def volcano_request(
     pod_level: Mapping[str, float] | None = None,
     resized: Mapping[str, Resource] | None = None,
 ) -> Resource:
-    """Containers and sidecars together, or the most that any step of the start needs.
+    """The larger of containers plus sidecars and the most that any init step needs.
 
-    ``pod_level`` requests stand in for what the containers add up to; ``resized`` is what
-    containers hold whose size is being changed while they run.
+    ``pod_level`` requests replace the sums of the containers; ``resized`` has the resources of
+    containers that are being resized in place.
     """
     if init is NO_CONTAINERS and overhead is None and not (pod_level or resized):
         return main.alone
-    held = resized or {}
-    total, sidecars, start = Resource(), Resource(), Resource()
+    resized = resized or {}
+    total, sidecars, init_peak = Resource(), Resource(), Resource()
     for container in main.containers:
-        total.add(held.get(container.name, container.requests))
+        total.add(resized.get(container.name, container.requests))
     for container in init.containers:
-        request = held.get(container.name, container.requests)
+        request = resized.get(container.name, container.requests)
         if container.restart_always:
             total.add(request)
-            start.set_max(sidecars.add(request))
+            init_peak.set_max(sidecars.add(request))
         else:
-            start.set_max(request.plus(sidecars))
-    total.set_max(start)
+            init_peak.set_max(request.plus(sidecars))
+    total.set_max(init_peak)
     total.set(PODS, total.get(PODS) + 1)
     for name, value in (pod_level or {}).items():
         total.set(name, value)
@@ -84,15 +84,15 @@ def volcano_request(
 
 
 def _pod_level(spec: SpecWire, pool: Pool) -> dict[str, float]:
-    """What the pod as a whole asks for, of the resources that can be asked for like that."""
+    """The pod-level requests, of the resources that may have one."""
     at = "spec.resources.requests"
     text = bytes(spec.resources.requests) if spec.resources else b""
     if not text or text == b"null":
         return {}
     names = decode(ANY_OBJECT, at, text)
-    asked = pool.resource_list(at, names)
+    requests = pool.resource_list(at, names)
     return {
-        name: asked.get(name)
+        name: requests.get(name)
         for name in names
         if name in ("cpu", "memory") or name.startswith("hugepages-")
     }
@@ -101,7 +101,7 @@ def _pod_level(spec: SpecWire, pool: Pool) -> dict[str, float]:
 def _resized(
     status: StatusWire, main: ContainerSet, init: ContainerSet, pool: Pool
 ) -> dict[str, Resource]:
-    """What containers hold whose allocated or actual resources are not those of the spec."""
+    """The resources of containers whose allocated or actual resources differ from the spec."""
     infeasible = status.resize == "Infeasible" or any(
         condition.type == "PodResizePending" and condition.reason == "Infeasible"
         for condition in status.conditions or ()
@@ -109,16 +109,16 @@ def _resized(
     specified = {c.name: c.requests for c in (*main.containers, *init.containers)}
     resized: dict[str, Resource] = {}
     for container in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
-        asked = specified.get(container.name)
+        requested = specified.get(container.name)
         allocated = pool.resources("status.allocatedResources", container.allocated_resources)
         actual = pool.resources(
             "status.resources", container.resources.requests if container.resources else b""
         )
-        known = [held for held in (allocated, actual) if held is not pool.nothing]
-        if asked is None or all(held is asked for held in known):
+        reported = [r for r in (allocated, actual) if r is not pool.nothing]
+        if requested is None or all(r is requested for r in reported):
             continue
-        held = Resource() if infeasible else asked.clone()
-        for other in known:
-            held.set_max(other)
-        resized[container.name] = held
+        largest = Resource() if infeasible else requested.clone()
+        for resource in reported:
+            largest.set_max(resource)
+        resized[container.name] = largest
     return resized

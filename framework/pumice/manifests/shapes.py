@@ -1,4 +1,4 @@
-"""Shapes of the parts that facts keep as they are read, so that plugins can trust them."""
+"""Shapes of the parts that facts hold as plain values; they are checked when they are read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Required, TypedDict
 
 import msgspec
 
-from pumice.manifests.wire import Count, Int32, Object, kept
+from pumice.manifests.wire import Count, Int32, Object, decode_checked
 
 
-class Expression(TypedDict, total=False):
+class SelectorRequirement(TypedDict, total=False):
     key: Required[str]
     operator: Required[str]
     values: list[str]
@@ -18,29 +18,29 @@ class Expression(TypedDict, total=False):
 
 class LabelSelector(TypedDict, total=False):
     matchLabels: dict[str, str]
-    matchExpressions: list[Expression]
+    matchExpressions: list[SelectorRequirement]
 
 
-class NodeTerm(TypedDict, total=False):
-    matchExpressions: list[Expression]
-    matchFields: list[Expression]
+class NodeSelectorTerm(TypedDict, total=False):
+    matchExpressions: list[SelectorRequirement]
+    matchFields: list[SelectorRequirement]
 
 
-class NodeTerms(TypedDict, total=False):
-    nodeSelectorTerms: list[NodeTerm]
+class NodeSelector(TypedDict, total=False):
+    nodeSelectorTerms: list[NodeSelectorTerm]
 
 
-class PreferredNode(TypedDict):
+class PreferredNodeTerm(TypedDict):
     weight: Int32
-    preference: NodeTerm
+    preference: NodeSelectorTerm
 
 
 class NodeAffinity(TypedDict, total=False):
-    requiredDuringSchedulingIgnoredDuringExecution: NodeTerms
-    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredNode]
+    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector
+    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredNodeTerm]
 
 
-class PodTerm(TypedDict, total=False):
+class PodAffinityTerm(TypedDict, total=False):
     topologyKey: Required[str]
     labelSelector: LabelSelector
     namespaceSelector: LabelSelector
@@ -49,14 +49,14 @@ class PodTerm(TypedDict, total=False):
     mismatchLabelKeys: list[str]
 
 
-class PreferredPod(TypedDict):
+class PreferredPodTerm(TypedDict):
     weight: Int32
-    podAffinityTerm: PodTerm
+    podAffinityTerm: PodAffinityTerm
 
 
 class PodAffinity(TypedDict, total=False):
-    requiredDuringSchedulingIgnoredDuringExecution: list[PodTerm]
-    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredPod]
+    requiredDuringSchedulingIgnoredDuringExecution: list[PodAffinityTerm]
+    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredPodTerm]
 
 
 class Affinity(TypedDict, total=False):
@@ -79,7 +79,7 @@ class Taint(TypedDict, total=False):
     effect: Required[str]
 
 
-class Spread(TypedDict, total=False):
+class TopologySpreadConstraint(TypedDict, total=False):
     maxSkew: Required[Int32]
     topologyKey: Required[str]
     whenUnsatisfiable: Required[str]
@@ -90,7 +90,7 @@ class Spread(TypedDict, total=False):
     nodeTaintsPolicy: str
 
 
-class Claim(TypedDict, total=False):
+class PodResourceClaim(TypedDict, total=False):
     name: Required[str]
     resourceClaimName: str
     resourceClaimTemplateName: str
@@ -101,20 +101,20 @@ class ConfigMapRef(TypedDict, total=False):
     optional: bool
 
 
-class ProjectedSource(TypedDict, total=False):
+class VolumeProjection(TypedDict, total=False):
     configMap: ConfigMapRef
 
 
-class Projected(TypedDict, total=False):
-    sources: list[ProjectedSource]
+class ProjectedSource(TypedDict, total=False):
+    sources: list[VolumeProjection]
 
 
-class ClaimVolume(TypedDict, total=False):
+class PersistentVolumeClaimSource(TypedDict, total=False):
     claimName: Required[str]
     readOnly: bool
 
 
-class Ephemeral(TypedDict, total=False):
+class EphemeralSource(TypedDict, total=False):
     volumeClaimTemplate: Object
 
 
@@ -131,7 +131,7 @@ class EnvFrom(TypedDict, total=False):
     configMapRef: ConfigMapRef
 
 
-class Port(TypedDict, total=False):
+class ContainerPort(TypedDict, total=False):
     containerPort: Count
     hostPort: Count
     hostIP: str
@@ -139,7 +139,7 @@ class Port(TypedDict, total=False):
     name: str
 
 
-class Image(TypedDict, total=False):
+class ContainerImage(TypedDict, total=False):
     names: list[str] | None
     sizeBytes: int
 
@@ -161,25 +161,25 @@ class RegexMatch(TypedDict):
     pattern: str
 
 
-class MemberSelector(TypedDict, total=False):
+class HyperNodeMemberSelector(TypedDict, total=False):
     exactMatch: ExactMatch
     regexMatch: RegexMatch
     labelMatch: LabelSelector
 
 
-class Member(TypedDict):
+class HyperNodeMember(TypedDict):
     type: str
-    selector: MemberSelector
+    selector: HyperNodeMemberSelector
 
 
-class GroupChoice(TypedDict, total=False):
+class NodeGroupTerms(TypedDict, total=False):
     requiredDuringSchedulingIgnoredDuringExecution: list[str]
     preferredDuringSchedulingIgnoredDuringExecution: list[str]
 
 
 class QueueAffinity(TypedDict, total=False):
-    nodeGroupAffinity: GroupChoice
-    nodeGroupAntiAffinity: GroupChoice
+    nodeGroupAffinity: NodeGroupTerms
+    nodeGroupAntiAffinity: NodeGroupTerms
 
 
 class TopologyConstraint(TypedDict, total=False):
@@ -189,5 +189,5 @@ class TopologyConstraint(TypedDict, total=False):
 
 
 def checked(shape: Any, at: str) -> partial[Any]:
-    """A decoder that keeps a part as it is, given that it has the shape."""
-    return partial(kept, msgspec.json.Decoder(shape), at)
+    """A decoder of plain values that checks their shape."""
+    return partial(decode_checked, msgspec.json.Decoder(shape), at)

@@ -10,26 +10,32 @@ import msgspec
 from msgspec import Raw
 
 from pumice.manifests.pool import Pool
-from pumice.manifests.shapes import ClaimVolume, ConfigMapRef, Ephemeral, Projected, checked
+from pumice.manifests.shapes import (
+    ConfigMapRef,
+    EphemeralSource,
+    PersistentVolumeClaimSource,
+    ProjectedSource,
+    checked,
+)
 from pumice.manifests.wire import ANY_OBJECT, Object, decode
 
 _NAME = msgspec.json.Decoder(str)
 _SOURCES = {
     kind: checked(shape, f"spec.volumes[].{kind}")
     for kind, shape in {
-        "persistentVolumeClaim": ClaimVolume,
-        "ephemeral": Ephemeral,
+        "persistentVolumeClaim": PersistentVolumeClaimSource,
+        "ephemeral": EphemeralSource,
         "configMap": ConfigMapRef,
-        "projected": Projected,
+        "projected": ProjectedSource,
     }.items()
 }
 
 
 def read_volumes(volumes: Sequence[dict[str, Raw]], pool: Pool) -> Sequence[Object]:
-    """Every volume as it is read, the sources shared between pods.
+    """Every volume as it is, the sources shared between pods.
 
-    A projected volume loses its name: the one that every pod gets for its token is random, and
-    pods that differ in it alone ask for the same.
+    Projected volumes lose their names: the token volume of each pod has a random one, and pods
+    that differ only in it have the same requirements.
     """
     return [_volume(volume, pool) for volume in volumes]
 

@@ -1,4 +1,4 @@
-"""What all kinds have in common on the wire, and how a value of the wrong type is told."""
+"""What all kinds have in common in JSON, and error messages for values of a wrong type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANY_OBJECT: msgspec.json.Decoder[Object] = msgspec.json.Decoder(Object)
 
 
 class MalformedError(ValueError):
-    """An object that cannot be used; the message is the user's explanation."""
+    """An object that cannot be used; the message explains it to the user."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -52,21 +52,21 @@ class Metadata(Struct, rename="camel", gc=False):
 
 
 class Head(Struct, rename="camel", gc=False):
-    """As much of an object as tells its kind."""
+    """Version and kind of an object."""
 
     api_version: str | None = None
     kind: str | None = None
 
 
 HEAD = msgspec.json.Decoder(Head)
-# As the API server writes objects: the kind is known without a look at the rest.
+# The API server writes these two first, so that the rest need not be decoded.
 _OPENING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([^"\\]+)",\s*"kind":\s*"([^"\\]+)"')
 
 
 def head_of(raw: Raw) -> Head:
     """Version and kind of an object.
 
-    :raises MalformedError: it is not even an object.
+    :raises MalformedError: it is not an object.
     """
     match = _OPENING.match(raw)
     if match is None:
@@ -75,7 +75,7 @@ def head_of(raw: Raw) -> Head:
 
 
 def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
-    """Decode one object, or the part of it found ``at`` a path.
+    """Decode one object, or the part of it ``at`` a path.
 
     :raises MalformedError: some value has the wrong type.
     """
@@ -84,20 +84,20 @@ def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
     except msgspec.ValidationError as error:
         raise explained(error, at) from None
     except msgspec.DecodeError as error:
-        raise MalformedError(f"is no JSON: {error}") from None
+        raise MalformedError(f"is not valid JSON: {error}") from None
     except UnicodeDecodeError:
         raise MalformedError("holds text that is not UTF-8") from None
     except RecursionError:
         raise MalformedError("is nested too deeply") from None
 
 
-def kept(check: msgspec.json.Decoder[Any], at: str, text: bytes) -> Any:
-    """Decode a part that is kept as it is read, once its shape is known to be right."""
+def decode_checked(check: msgspec.json.Decoder[Any], at: str, text: bytes) -> Any:
+    """Decode a part to plain values after its shape has been checked."""
     decode(check, at, text)
     return decode(_ANYTHING, at, text)
 
 
-_ERROR = re.compile(r"(?P<what>.*?)(?: - at `(?:key in )?\$?(?P<path>.*)`)?", re.DOTALL)
+_ERROR = re.compile(r"(?P<text>.*?)(?: - at `(?:key in )?\$?(?P<path>.*)`)?", re.DOTALL)
 _TYPES = {
     "array": "a list",
     "object": "an object",
@@ -113,12 +113,12 @@ _TYPE_NAMES = re.compile(r"`([a-z]+(?: \| [a-z]+)*)`")
 
 
 def explained(error: msgspec.ValidationError, at: str) -> MalformedError:
-    """The error in the words of somebody who writes manifests."""
+    """The error in terms of manifests: YAML types and the path of the field."""
     match = _ERROR.fullmatch(str(error))
-    what, path = (match["what"], match["path"] or "") if match else (str(error), "")
-    what = _TYPE_NAMES.sub(_type_names, what)
+    text, path = (match["text"], match["path"] or "") if match else (str(error), "")
+    text = _TYPE_NAMES.sub(_type_names, text)
     where = (at + path).lstrip(".")
-    text = what[:1].lower() + what[1:]
+    text = text[:1].lower() + text[1:]
     hint = "quote the value" if _UNQUOTED.fullmatch(text) else ""
     return MalformedError(f"{where}: {text}" if where else text, hint)
 

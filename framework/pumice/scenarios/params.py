@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pumice.config.kai import ACTIONS
+from pumice.config.importers.kai.translate import ACTIONS
 
 Place = tuple[str, str, str]
 """``action`` or ``plugin``, its name in the dialect, the option."""

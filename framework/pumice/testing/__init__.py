@@ -1,7 +1,7 @@
-"""What the author of a plugin or an action tests with; the pytest plugin brings the fixtures.
+"""The test kit for authors of plugins and actions; its pytest plugin provides the fixtures.
 
-``cluster`` builds a small cluster, ``schedule`` runs a policy on it, :class:`PluginContract` holds
-what every plugin must keep to, and files ``*.scenario.yaml`` (``.toml``, ``.json``) are tests.
+``cluster`` builds a small cluster, ``schedule`` runs a policy on it, :class:`PluginContract` tests
+what every plugin must guarantee, and ``*.scenario.yaml`` (``.toml``, ``.json``) files are tests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Cluster", "Outcome", "PluginContract", "Schedule", "amount"]
 
 
 def __getattr__(name: str) -> Any:
-    # pytest imports this package in every suite of the environment: it must cost nothing there.
+    # pytest imports this package in every test suite of the environment, so it must be cheap.
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

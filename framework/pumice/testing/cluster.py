@@ -1,4 +1,4 @@
-"""Small clusters for tests: a few words each, real facts underneath."""
+"""Small clusters for tests, built in a few calls from the same facts as real ones."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ NOW = 1_800_000_000.0
 
 
 def amount(cpu: float = 0, memory: float = 0, gpu: float = 0, **scalars: float) -> Resource:
-    """CPU in cores, memory in Gi, GPUs in whole ones; other scalars as they are."""
+    """Resources: CPU in cores, memory in Gi, GPUs as a number; other scalars as they are."""
     if gpu:
         scalars[GPU] = gpu * 1000
     return Resource(int(cpu * 1000), int(memory * GI), scalars)
 
 
 class Cluster:
-    """A cluster that is put together in a few calls. All is in the namespace ``ns``.
+    """A cluster that is built in a few calls. Everything is in the namespace ``ns``.
 
     >>> cluster = Cluster().nodes("a", "b", gpu=8).queue("q", weight=2)
     >>> cluster.job("j", tasks=2, gpu=1, queue="q", priority=10).running("r", on="a")
 
-    Keywords that a method does not name are facts of the object, as
-    :mod:`pumice.model.facts` calls them.
+    Other keywords of a method are facts of the object, by the names in
+    :mod:`pumice.model.facts`.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Cluster:
         """Epoch seconds of the cycle."""
 
     def nodes(self, *names: str, **facts: Any) -> Self:
-        """Nodes that are alike; keywords as of :meth:`node`."""
+        """Equal nodes; keywords as for :meth:`node`."""
         for name in names:
             self.node(name, **facts)
         return self
@@ -60,9 +60,9 @@ class Cluster:
         pods: int = 110,
         **facts: Any,
     ) -> Self:
-        """A node: cores, memory in Gi, GPUs, and how many pods it takes."""
-        room = amount(cpu, memory, gpu, pods=pods)
-        self.inventory.nodes[name] = Node(name, room, room, pods, **facts)
+        """A node: cores, memory in Gi, GPUs and the maximum number of pods."""
+        resources = amount(cpu, memory, gpu, pods=pods)
+        self.inventory.nodes[name] = Node(name, resources, resources, pods, **facts)
         return self
 
     def queue(self, name: str, **facts: Any) -> Self:
@@ -88,8 +88,8 @@ class Cluster:
     ) -> Self:
         """A job with ``tasks`` pods ``name-t-0`` …, the first ones running on the nodes ``on``.
 
-        All of them must be placed unless ``min_member`` says otherwise. The queue is made if it
-        is not there. ``pod`` has facts for each pod, the other keywords facts of the group.
+        The minimum is all of them unless ``min_member`` is given. A missing queue is created.
+        ``pod`` has facts of each pod, the other keywords are facts of the pod group.
         """
         if queue not in self.inventory.queues:
             self.queue(queue)
@@ -124,7 +124,7 @@ class Cluster:
     def running(
         self, name: str, on: str | Sequence[str], tasks: int | None = None, **facts: Any
     ) -> Self:
-        """A job all of whose tasks run: on one node, or one on each of several."""
+        """A job whose tasks all run: on one node, or one on each of several."""
         nodes = [on] * (tasks or 1) if isinstance(on, str) else list(on)
         return self.job(name, len(nodes), on=nodes, **{"phase": "Running", **facts})
 
@@ -140,7 +140,7 @@ class Cluster:
         role: str = "",
         **facts: Any,
     ) -> Self:
-        """A pod; on a node it runs, unless its ``phase`` says otherwise. Its name is its uid."""
+        """A pod; with a node it is running unless ``phase`` is given. Its name is its uid."""
         if role:
             facts["annotations"] = {**facts.get("annotations", {}), "volcano.sh/task-spec": role}
         self.inventory.pods[name] = Pod(
@@ -159,6 +159,6 @@ class Cluster:
         return Session(build_cluster(self.inventory, now=self.now), policy, **options)
 
     def run(self, policy: Policy, *, verify: bool = True, **options: Any) -> Decisions:
-        """One cycle, with the books and every remembered answer checked."""
+        """One cycle, with the accounts and every cached answer checked."""
         backend = MemoryBackend(self.inventory, now=self.now)
         return Scheduler(backend, policy, verify=verify, **options).run_once()

@@ -1,4 +1,4 @@
-"""What every plugin must keep to, as tests: ``class TestMine(PluginContract): plugin = Mine``."""
+"""The contract of every plugin as tests: ``class TestMine(PluginContract): plugin = Mine``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pumice.session.session import Session
 from pumice.testing import contract_checks
 from pumice.testing.cluster import Cluster
 from pumice.testing.random_clusters import seeded_cluster
-from pumice.testing.session_state import books, differences, plugin_state
+from pumice.testing.session_state import accounts, differences, plugin_state
 
 
 class PluginContract:
-    """Subclass it, set ``plugin``, and pytest holds the plugin to its contract.
+    """Subclass it and set ``plugin``: pytest then tests the plugin's contract.
 
-    Each rule is tried on small random clusters, the same in every run. A plugin that needs certain
-    facts to have an opinion overrides :meth:`clusters`.
+    Each rule is tested on small random clusters, the same in every run. Override :meth:`clusters`
+    if the plugin needs certain facts to have an opinion.
     """
 
     plugin: ClassVar[type[Plugin] | str]
@@ -28,15 +28,15 @@ class PluginContract:
     options: ClassVar[Mapping[str, Any]] = {}
     """Its options, as in a policy."""
     caches: ClassVar[frozenset[str]] = frozenset()
-    """Attributes that only remember what was computed: an undo may leave them changed."""
+    """Attributes that are caches: an undo may leave them changed."""
     seeds: ClassVar[int] = 8
     """How many random clusters."""
 
     def clusters(self) -> list[Cluster]:
-        """The clusters to try. Made anew for each test, so that one may be changed."""
+        """The clusters to test on; made again for each test, which may modify them."""
         return [seeded_cluster(seed) for seed in range(self.seeds)]
 
-    # -- the rules
+    # -- the contract
 
     def test_it_loads_without_a_warning(self) -> None:
         loaded = self._loaded()
@@ -54,44 +54,44 @@ class PluginContract:
             contract_checks.answers(session)
             session.ask.on_session_close()
 
-    def test_it_changes_nothing_that_it_is_given(self) -> None:
-        # Unverified, for a change would be found as a remembered answer gone wrong.
+    def test_it_does_not_modify_its_input(self) -> None:
+        # Without verification, which would report the change as a wrong cached answer.
         for session in self._sessions(verify=False):
-            before = (books(session), contract_checks.facts(session))
+            before = (accounts(session), contract_checks.facts(session))
             contract_checks.answers(session)
-            after = (books(session), contract_checks.facts(session))
+            after = (accounts(session), contract_checks.facts(session))
             for now, then in zip(after, before, strict=True):
                 changed = differences(now, then)
-                assert not changed, _tell("an answer changed what the plugin was given", changed)
+                assert not changed, _message("an answer modified the plugin's input", changed)
 
     def test_it_is_deterministic(self) -> None:
         for first, second in zip(self._sessions(), self._sessions(), strict=True):
             changed = differences(contract_checks.answers(second), contract_checks.answers(first))
-            assert not changed, _tell("the same cluster was answered differently", changed)
+            assert not changed, _message("the same cluster got different answers", changed)
 
     def test_asked_twice_it_answers_the_same(self) -> None:
         for session in self._sessions():
             first = contract_checks.answers(session)
             state = self._state(session)
             changed = differences(contract_checks.answers(session), first)
-            assert not changed, _tell("nothing happened, but the answer changed", changed)
+            assert not changed, _message("the answer changed although nothing happened", changed)
             changed = differences({"plugins": self._state(session)}, {"plugins": state})
-            assert not changed, _tell("a question changed the plugin's state", changed)
+            assert not changed, _message("answering a question changed the plugin's state", changed)
 
     def test_its_orders_are_consistent(self) -> None:
         for session in self._sessions():
             wrong = list(contract_checks.inconsistent_orders(session))
-            assert not wrong, _tell("a comparison contradicts itself", wrong)
+            assert not wrong, _message("a comparison contradicts itself", wrong)
 
     def test_its_vector_and_scalar_forms_agree(self) -> None:
         for session in self._sessions():
             wrong = list(contract_checks.disagreeing_forms(session))
-            assert not wrong, _tell("two forms of one question disagree", wrong)
+            assert not wrong, _message("two forms of one extension point disagree", wrong)
 
-    def test_its_answers_reach_no_farther_than_their_scope(self) -> None:
+    def test_its_answers_stay_within_their_scope(self) -> None:
         for session in self._sessions():
             wrong = list(contract_checks.beyond_scope(session))
-            assert not wrong, _tell("an answer depends on more than its scope says", wrong)
+            assert not wrong, _message("an answer depends on more than its declared scope", wrong)
 
     def test_undoing_restores_its_state(self) -> None:
         for session in self._sessions():
@@ -101,9 +101,9 @@ class PluginContract:
                 statement.discard()
                 changed = differences({"plugins": self._state(session)}, {"plugins": before})
                 changed += differences(contract_checks.answers(session), answered)
-                assert not changed, _tell("what on_allocate did was not undone", changed)
+                assert not changed, _message("on_deallocate did not undo on_allocate", changed)
 
-    # -- how
+    # -- helpers
 
     def _catalog(self) -> tuple[Catalog, str]:
         catalog = Catalog()
@@ -143,11 +143,11 @@ class PluginContract:
 
 
 class _Idle(Action):
-    """Decide nothing: a policy needs an action, the contract only asks."""
+    """Do nothing: a policy needs an action."""
 
     def execute(self, session: Session) -> None:
         pass
 
 
-def _tell(what: str, lines: list[str]) -> str:
-    return "\n  ".join([f"{what}:", *lines[:10]])
+def _message(problem: str, lines: list[str]) -> str:
+    return "\n  ".join([f"{problem}:", *lines[:10]])

@@ -1,4 +1,4 @@
-"""Questions put to a session of one plugin, and what its answers must have in common."""
+"""Asks every extension point in a session of one plugin, and checks the answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pumice.session.statement import Statement
 from pumice.testing import session_state
 
 _FEW = 4
-"""How many tasks, or nodes of one task, are tried on."""
+"""How many tasks are tried."""
 _COMPARING = ("span", "cluster")
-"""Scopes whose answers may depend on which nodes are given."""
+"""Scopes whose answers may depend on which nodes are asked about together."""
 
 
 def pending(session: Session) -> list[Task]:
-    """The tasks that wait, of all jobs, that some node could be asked for."""
+    """The pending tasks of all jobs that pass ``pre_predicate``."""
     tasks = [task for job in session.jobs.values() for task in job.pending if not task.gated]
     return [task for task in tasks if session.queries.prepare(task) is None]
 
@@ -33,36 +33,36 @@ def running(session: Session) -> list[Task]:
 
 
 def answers(session: Session) -> dict[str, Any]:
-    """What is said now about every job, queue, pending task and possible victim."""
-    ask, found = session.ask, session_state.answers(session)
+    """The plugin's answers about every job, queue, pending task and possible victim."""
+    ask, result = session.ask, session_state.answers(session)
     queues, victims = list(session.queues.values()), running(session)
-    found["queues"] = {
+    result["queues"] = {
         (left.name, right.name): ask.queue_order(left, right, None, None, [], [])
         for left in queues
         for right in queues
     }
-    found["tasks"] = {
+    result["tasks"] = {
         (left.uid, right.uid): ask.task_order(left, right)
         for job in session.jobs.values()
         for left, right in combinations(job.tasks.values(), 2)
     }
-    found["enqueueable"] = {
+    result["enqueueable"] = {
         uid: ask.job_enqueueable(job)
         for uid, job in session.jobs.items()
         if job.min_resources is not None
     }
-    found["victims"] = {}
+    result["victims"] = {}
     for task in pending(session)[:_FEW]:
         for point in (ask.preemptable, ask.reclaimable):
             candidates = list(victims)
-            given = [victim.uid for victim in victims]
-            found["victims"][task.uid, point is ask.preemptable] = plain(point(task, candidates))
-            assert [victim.uid for victim in candidates] == given, "the list of candidates changed"
-    return found
+            before = [victim.uid for victim in victims]
+            result["victims"][task.uid, point is ask.preemptable] = plain(point(task, candidates))
+            assert [victim.uid for victim in candidates] == before, "the candidates were modified"
+    return result
 
 
 def facts(session: Session) -> dict[str, Any]:
-    """What manifests said, as text, and what plugins may only read of it."""
+    """The facts as text; plugins may only read them."""
     return {
         "pods": {uid: repr(task.pod) for uid, task in session.cluster.tasks.items()},
         "groups": {uid: repr(job.group) for uid, job in session.jobs.items()},
@@ -72,10 +72,10 @@ def facts(session: Session) -> dict[str, Any]:
 
 
 def inconsistent_orders(session: Session) -> Iterator[str]:
-    """Comparisons that put both of two first."""
+    """Comparisons that are not the opposite of their reverse."""
     ask = session.ask
     tasks = [list(job.tasks.values()) for job in session.jobs.values()]
-    asked: list[tuple[str, Callable[[Any, Any], int], list[Any]]] = [
+    orders: list[tuple[str, Callable[[Any, Any], int], list[Any]]] = [
         ("job_order", ask.job_order, list(session.jobs.values())),
         *(("task_order", ask.task_order, members) for members in tasks),
         (
@@ -84,15 +84,15 @@ def inconsistent_orders(session: Session) -> Iterator[str]:
             list(session.queues.values()),
         ),
     ]
-    for point, order, things in asked:
+    for point, order, things in orders:
         for left, right in combinations(things, 2):
-            there, back = order(left, right), order(right, left)
-            if there != -back:
-                yield f"{point}: ({plain(left)}, {plain(right)}) = {there}, reversed {back}"
+            forward, reverse = order(left, right), order(right, left)
+            if forward != -reverse:
+                yield f"{point}: ({plain(left)}, {plain(right)}) = {forward}, reversed {reverse}"
 
 
 def disagreeing_forms(session: Session) -> Iterator[str]:
-    """Where a plugin's vector or key form says something else than its scalar form."""
+    """Answers in vector or key form that differ from the scalar form."""
     nodes = session.nodes
     for task in pending(session):
         for voter in _voters(session):
@@ -123,15 +123,15 @@ def _disagreeing_keys(session: Session) -> Iterator[str]:
                     continue
                 key = keys[impl.plugin].fn
                 for left, right in combinations(things, 2):
-                    said = impl.fn(left, right) or 0
-                    sorts = (key(left) > key(right)) - (key(left) < key(right))
-                    if (said > 0) - (said < 0) != sorts:
+                    compared = impl.fn(left, right) or 0
+                    by_key = (key(left) > key(right)) - (key(left) < key(right))
+                    if (compared > 0) - (compared < 0) != by_key:
                         names = f"({plain(left)}, {plain(right)})"
-                        yield f"{impl.plugin}: {point}{names} = {said}, by key {sorts}"
+                        yield f"{impl.plugin}: {point}{names} = {compared}, by key {by_key}"
 
 
 def beyond_scope(session: Session) -> Iterator[str]:
-    """Answers that a placement elsewhere changed though their scope excludes it."""
+    """Answers that a placement changed although their scope excludes it."""
     asked = [(voter, task) for task in pending(session) for voter in _voters(session)]
     bounded = [(v, t, v.reach(t)) for v, t in asked if v.reach(t) != "cluster"]
     before = [
@@ -140,10 +140,10 @@ def beyond_scope(session: Session) -> Iterator[str]:
     for statement in trials(session):
         touched = {operation.row for operation in statement.operations}
         moved = {operation.task for operation in statement.operations}
-        for (voter, task, scope), (then, span) in zip(bounded, before, strict=True):
+        for (voter, task, scope), (earlier, span) in zip(bounded, before, strict=True):
             if task not in moved and (scope != "span" or voter.plugin.span(task) == span):
                 now = _vector(voter, task, session, None)
-                yield from _changed(session, voter, task, scope, now, then, touched)
+                yield from _changed(session, voter, task, scope, now, earlier, touched)
         statement.discard()
 
 
@@ -153,19 +153,19 @@ def _changed(
     task: Task,
     scope: Scope,
     now: list[Any],
-    then: list[Any],
+    before: list[Any],
     touched: set[int],
 ) -> Iterator[str]:
-    for row, (is_, was) in enumerate(zip(now, then, strict=True)):
+    for row, (is_, was) in enumerate(zip(now, before, strict=True)):
         if str(is_) != str(was) and (scope == "static" or row not in touched):
             node = session.nodes.names[row]
             yield f"{voter.name}: {voter.point}({task.key}, {node}) is {scope}: was {was}, is {is_}"
 
 
 def trials(session: Session) -> Iterator[Statement]:
-    """Open statements, each with a placement or an eviction in it, and a last one with many."""
+    """Open statements with one placement or eviction each, then one with many."""
     for task in pending(session)[:_FEW]:
-        for row in _room(session, task)[:2]:
+        for row in _fitting_rows(session, task)[:2]:
             statement = session.statement()
             if statement.allocate(task, row) is None:
                 yield statement
@@ -181,12 +181,12 @@ def trials(session: Session) -> Iterator[Statement]:
         if victim.node in session.nodes.row_of:
             statement.evict(victim, "a trial")
     for task in pending(session):
-        for row in _room(session, task)[-1:]:
+        for row in _fitting_rows(session, task)[-1:]:
             statement.allocate(task, row)
     yield statement
 
 
-def _room(session: Session, task: Task) -> list[int]:
+def _fitting_rows(session: Session, task: Task) -> list[int]:
     if task.best_effort:
         return list(range(len(session.nodes)))
     rows: list[int] = np.flatnonzero(session.queries.fits_idle(task)).tolist()
@@ -200,7 +200,7 @@ def _voters(session: Session) -> list[FilterVoter | ScoreVoter]:
 def _vector(
     voter: FilterVoter | ScoreVoter, task: Task, session: Session, rows: np.ndarray | None
 ) -> list[Any]:
-    """The answers for these nodes in the plugin's first form, NaN and None told apart."""
+    """The answers for these nodes in the plugin's preferred form."""
     count = len(session.nodes) if rows is None else len(rows)
     if isinstance(voter, ScoreVoter):
         scores = voter.many(task, session.nodes, rows)

@@ -1,4 +1,4 @@
-"""What a policy decided about a test's cluster, and assertions that tell why it did."""
+"""What a policy decided about a test's cluster, and assertions that explain failures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pumice.decisions import Decisions, JobState
 from pumice.ledger import Ledger
 from pumice.testing.cluster import NAMESPACE, Cluster
 
-_SHOWN = 40
-"""How many lines of votes a failure shows."""
+_MAX_LINES = 40
+"""How many lines of votes a failed assertion shows."""
 
 
 class Outcome:
-    """The decisions of all cycles that were run. Jobs and tasks are told by their short names."""
+    """The decisions of all cycles. Jobs and tasks are named without their namespace."""
 
     def __init__(self, cluster: Cluster, cycles: Sequence[Decisions], ledger: Ledger) -> None:
         self.cluster = cluster
@@ -27,7 +27,7 @@ class Outcome:
 
     @cached_property
     def events(self) -> Sequence[dict[str, Any]]:
-        """Everything that was asked, answered and done, as the ledger tells it."""
+        """Everything that was asked, answered and done, as the ledger recorded it."""
         return list(self._ledger.events())
 
     @property
@@ -41,22 +41,22 @@ class Outcome:
         return {_short(bind.task): bind.node for cycle in self.cycles for bind in cycle.binds}
 
     @property
-    def promised(self) -> dict[str, str]:
-        """Task → node of those that wait for room which is being freed, after the last cycle."""
-        return {_short(promise.task): promise.node for promise in self.decisions.pipelined}
+    def pipelined(self) -> dict[str, str]:
+        """Task → node of the tasks that are pipelined after the last cycle."""
+        return {_short(task.task): task.node for task in self.decisions.pipelined}
 
     @property
     def evicted(self) -> list[str]:
-        """The tasks that lost their room, in the order of their names."""
-        return sorted({_short(gone.task) for cycle in self.cycles for gone in cycle.evictions})
+        """The evicted tasks by name."""
+        return sorted({_short(e.task) for cycle in self.cycles for e in cycle.evictions})
 
     def placed(self, job: str) -> dict[str, int]:
-        """Node → how many tasks of the job were bound to it."""
-        mine = set(self._tasks(job))
-        return dict(Counter(node for task, node in self.bound.items() if task in mine))
+        """Node → number of tasks of the job that were bound to it."""
+        tasks = set(self._tasks(job))
+        return dict(Counter(node for task, node in self.bound.items() if task in tasks))
 
     def waiting(self, job: str) -> str:
-        """Why the job waits; empty when it does not."""
+        """Why the job is pending; empty when it is not."""
         return self._state(job).reason
 
     def phase(self, job: str) -> str:
@@ -66,7 +66,7 @@ class Outcome:
     # -- assertions
 
     def assert_placed(self, job: str, on: str | Mapping[str, int] | None = None) -> None:
-        """All pending tasks of the job were bound: anywhere, on one node, or so many on each."""
+        """All pending tasks of the job were bound: anywhere, to one node, or a number to each."""
         __tracebackhide__ = True
         placed, bound = self.placed(job), self.bound
         left = [task for task in self._pending(job) if task not in bound]
@@ -81,7 +81,7 @@ class Outcome:
             self._fail(job, f"{job} should be placed on {on}, is on {placed}")
 
     def assert_waiting(self, job: str, because: str = "") -> None:
-        """Nothing of the job was bound, and its reason has these words in it."""
+        """No task of the job was bound, and its reason contains ``because``."""
         __tracebackhide__ = True
         if self.placed(job):
             self._fail(job, f"{job} should wait, is on {self.placed(job)}")
@@ -89,56 +89,56 @@ class Outcome:
             self._fail(job, f"{job} should wait because of {because!r}: {self.waiting(job)!r}")
 
     def assert_evicted(self, *tasks: str) -> None:
-        """Exactly these tasks lost their room."""
+        """Exactly these tasks were evicted."""
         __tracebackhide__ = True
         if self.evicted != sorted(tasks):
             jobs = {self._job_of(task) for task in {*tasks, *self.evicted}}
-            told = ", ".join(tasks) or "nothing"
+            expected = ", ".join(tasks) or "nothing"
             self._fail(
                 sorted(jobs),
-                f"{told} should be evicted, it was {', '.join(self.evicted) or 'nothing'}",
+                f"{expected} should be evicted, it was {', '.join(self.evicted) or 'nothing'}",
             )
 
     # -- explaining
 
     def explain(self, *jobs: str) -> str:
-        """Who said what about these jobs and their tasks, in the order it was first said."""
+        """What plugins answered about these jobs and their tasks, in order."""
         lines: list[str] = []
         for job in jobs:
             reason = self.waiting(job)
             lines += [f"{job} waits: {reason}"] if reason else []
-        said = Counter(self._said(jobs))
-        told = [line if count == 1 else f"{line} ({count} times)" for line, count in said.items()]
-        lines += told[:_SHOWN]
-        if len(told) > _SHOWN:
-            lines.append(f"… and {len(told) - _SHOWN} more (outcome.events has all)")
-        return "\n".join(f"  {line}" for line in lines) or "  nobody was asked about it"
+        votes = Counter(self._votes(jobs))
+        shown = [line if n == 1 else f"{line} ({n} times)" for line, n in votes.items()]
+        lines += shown[:_MAX_LINES]
+        if len(shown) > _MAX_LINES:
+            lines.append(f"… and {len(shown) - _MAX_LINES} more (outcome.events has all)")
+        return "\n".join(f"  {line}" for line in lines) or "  no plugin was asked about it"
 
-    def _said(self, jobs: Sequence[str]) -> Iterator[str]:
+    def _votes(self, jobs: Sequence[str]) -> Iterator[str]:
         about = {_full(name) for job in jobs for name in (job, *self._tasks(job))}
         for event in self.events:
             args = event.get("args", [event.get("task")])
             if about.isdisjoint(_names(args)):
                 continue
-            who = f"{event.get('plugin')}: {event.get('point')}"
-            words = ", ".join(_spell(arg) for arg in args)
+            voter = f"{event.get('plugin')}: {event.get('point')}"
+            shown = ", ".join(_spell(arg) for arg in args)
             match event["event"]:
                 case "vote":
-                    yield f"{who}({words}) = {_spell(event['answer'])}"
+                    yield f"{voter}({shown}) = {_spell(event['answer'])}"
                 case "verdicts":
-                    yield f"{who}({words}) refuses {event['rejected']} of {event['nodes']} nodes"
+                    yield f"{voter}({shown}) rejects {event['rejected']} of {event['nodes']} nodes"
                 case "scores":
                     best = f"at most {event['best']:g}"
-                    yield f"{who}({words}) gives {best} to {event['nodes']} nodes"
+                    yield f"{voter}({shown}) gives {best} to {event['nodes']} nodes"
                 case "allocate" | "pipeline" | "bind":
-                    yield f"{event['event']} {words} on {event['node']}"
+                    yield f"{event['event']} {shown} on {event['node']}"
                 case "evict" | "unevict":
-                    yield f"{event['event']} {words}"
+                    yield f"{event['event']} {shown}"
 
     def _fail(self, jobs: str | Sequence[str], message: str) -> None:
         __tracebackhide__ = True
         named = [jobs] if isinstance(jobs, str) else list(jobs)
-        raise AssertionError(f"{message}\nwhat was said about it:\n{self.explain(*named)}")
+        raise AssertionError(f"{message}\nwhat plugins answered about it:\n{self.explain(*named)}")
 
     # -- names
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixtures, and scenario files as tests. It imports little until used."""
+"""The pytest plugin: fixtures, and scenario files as tests. Its imports are lazy."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class ScenarioFile(pytest.File):
 class ScenarioItem(pytest.Item):
     """One scenario."""
 
-    def __init__(self, *, text: bytes, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, text: bytes, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.text = text
 
     def runtest(self) -> None:
@@ -88,7 +88,7 @@ class ScenarioItem(pytest.Item):
 
 
 class ScenarioFailure(Exception):  # noqa: N818 - a test that failed, not a program
-    """What was decided otherwise than expected, and why jobs wait."""
+    """The decisions that differ from the expected ones, and why jobs are pending."""
 
     def __init__(self, result: Result) -> None:
         lines = [f"{result.file}: {result.id}", *result.error.splitlines()]

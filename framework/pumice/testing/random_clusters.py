@@ -1,4 +1,4 @@
-"""Random small clusters, drawn by whoever chooses: a seeded generator, or hypothesis."""
+"""Small random clusters, drawn by a seeded generator or by hypothesis."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from pumice.testing.cluster import NOW, Cluster, amount
 
 Pick = Callable[[Sequence[Any]], Any]
-"""Chooses one of several values; the first is the plainest."""
+"""Chooses one of several values; the first is the simplest, for shrinking."""
 
 TAINT = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
-SHUNNED = {"key": "slow", "value": "", "effect": "PreferNoSchedule"}
+SOFT_TAINT = {"key": "slow", "value": "", "effect": "PreferNoSchedule"}
 TOLERATION = {"key": "dedicated", "operator": "Exists"}
 TERM = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
 PREFERRED = {
@@ -27,7 +27,7 @@ AFFINITIES = (
 
 
 def draw_cluster(pick: Pick) -> Cluster:
-    """A cluster of up to five nodes and six jobs, with everything that may matter to a task."""
+    """A cluster of up to five nodes and eight jobs, with all kinds of constraints."""
     cluster = Cluster()
     names = [f"n{i}" for i in range(pick([1, 2, 3, 4, 5]))]
     for name in names:
@@ -50,7 +50,7 @@ def _draw_node(cluster: Cluster, name: str, pick: Pick) -> None:
         gpu=pick([0, 0, 2, 4]),
         pods=pick([110, 110, 2, 3]),
         labels={"zone": pick(["a", "b"]), "kubernetes.io/hostname": name},
-        taints=pick([(), (), (), (TAINT,), (SHUNNED,)]),
+        taints=pick([(), (), (), (TAINT,), (SOFT_TAINT,)]),
         unschedulable=pick([False] * 9 + [True]),
     )
 
@@ -59,7 +59,7 @@ def _draw_job(
     cluster: Cluster, name: str, nodes: Sequence[str], queues: Sequence[str], pick: Pick
 ) -> None:
     count = pick([1, 2, 3, 4])
-    shape = _draw_shape(pick)
+    requirements = _draw_requirements(pick)
     roles = pick([(), (), ("ps", "worker")])
     min_roles = {role: pick([1, 0, 2]) for role in roles}
     cluster.job(
@@ -76,9 +76,9 @@ def _draw_job(
     priority = cluster.inventory.groups[f"ns/{name}"].priority_class.removeprefix("p")
     for number in range(count):
         node = pick(["", "", "", pick(nodes)])
-        facts = {**shape, "priority": pick([int(priority or 0), 1])}
+        facts = {**requirements, "priority": pick([int(priority or 0), 1])}
         if pick([False] * 3 + [True]):
-            facts |= _draw_shape(pick)
+            facts |= _draw_requirements(pick)
         if node:
             facts["phase"] = pick(["Running"] * 4 + ["Pending", "Succeeded"])
             facts["deleted"] = pick([None, None, NOW])
@@ -97,7 +97,7 @@ def _draw_job(
 
 
 def _draw_running(cluster: Cluster, name: str, node: str, queue: str, pick: Pick) -> None:
-    """Something that is on a node already, and perhaps about to leave; perhaps of no job."""
+    """Pods that are on a node already, some terminating, some without a job."""
     if pick([True, True, False]):
         cluster.job(name, tasks=0, min_member=pick([0, 1]), queue=queue, phase="Running")
     for number in range(pick([1, 2])):
@@ -107,17 +107,17 @@ def _draw_running(cluster: Cluster, name: str, node: str, queue: str, pick: Pick
             node=node,
             phase=pick(["Running", "Pending"]),
             deleted=pick([NOW, None]),
-            **_draw_shape(pick),
+            **_draw_requirements(pick),
         )
 
 
-def _draw_shape(pick: Pick) -> dict[str, Any]:
-    """What a pod asks for: of resources, and of nodes."""
-    plain = pick([True] * 5 + [False])
+def _draw_requirements(pick: Pick) -> dict[str, Any]:
+    """The requests and constraints of a pod."""
+    has_requests = pick([True] * 5 + [False])
     return {
-        "cpu": pick([1, 2, 0.5]) if plain else 0,
-        "memory": pick([1, 0, 2]) if plain else 0,
-        "gpu": pick([0, 0, 0, 1]) if plain else 0,
+        "cpu": pick([1, 2, 0.5]) if has_requests else 0,
+        "memory": pick([1, 0, 2]) if has_requests else 0,
+        "gpu": pick([0, 0, 0, 1]) if has_requests else 0,
         "node_selector": pick([{}, {}, {}, {"zone": "a"}]),
         "tolerations": pick([(), (TOLERATION,)]),
         "labels": pick([{}, {"app": "db"}]),

@@ -1,4 +1,4 @@
-"""Runs a policy, named or made of classes, on a test's cluster."""
+"""Runs a policy, given by name or as classes, on a test's cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pumice.testing.outcome import Outcome
 
 ACTIONS = ("enqueue", "allocate", "backfill")
 Part = str | type[Plugin] | type[Action] | Mapping[str, Any]
-"""A plugin or action: its name, its class (known by its name in small letters), or a table."""
+"""A plugin or action: its name, its class (registered by its lower-case name), or a table."""
 
 
 class Schedule:
@@ -42,10 +42,10 @@ class Schedule:
     ) -> Outcome:
         """Run some cycles; a plugin that raises fails the test.
 
-        The policy is a TOML file, a table of its shape, or made of ``tiers`` and ``actions``
-        (enqueue, allocate, backfill). ``plugins`` makes classes known by name without an entry
-        point; without tiers they are the only tier. ``options`` are the plugins' by name.
-        Between cycles bound pods start to run and evicted ones are gone.
+        The policy is a TOML file, a dict of the same structure, or given by ``tiers`` and
+        ``actions`` (default: enqueue, allocate, backfill). ``plugins`` registers classes by name
+        without an entry point; without ``tiers`` they form the only tier. ``options`` has the
+        options of plugins by name. Between cycles bound pods start and evicted pods disappear.
         """
         catalog = Catalog()
         for name, cls in (plugins or {}).items():
@@ -53,25 +53,25 @@ class Schedule:
         if policy is not None and (tiers is not None or actions is not None or options):
             raise TypeError("give either a policy or its tiers, actions and options")
         if isinstance(policy, Policy):
-            chosen = policy
+            loaded = policy
         elif isinstance(policy, Mapping):
-            chosen = policy_from_dict(policy, where="the test's policy", catalog=catalog)
+            loaded = policy_from_dict(policy, where="the test's policy", catalog=catalog)
         elif policy is not None:
-            chosen = load_policy(policy, env={}, catalog=catalog)
+            loaded = load_policy(policy, env={}, catalog=catalog)
         else:
-            made = {
-                "actions": [_seat("action", part, catalog) for part in actions or ACTIONS],
+            table = {
+                "actions": [_register("action", part, catalog) for part in actions or ACTIONS],
                 "tiers": [
-                    {"plugins": [_seat("plugin", part, catalog) for part in tier]}
+                    {"plugins": [_register("plugin", part, catalog) for part in tier]}
                     for tier in (tiers if tiers is not None else [list(plugins or {})])
                 ],
                 "plugin": {name: dict(values) for name, values in (options or {}).items()},
             }
-            chosen = policy_from_dict(made, where="the test's policy", catalog=catalog)
-        return _run(cluster or self.cluster, fatal(chosen), cycles)
+            loaded = policy_from_dict(table, where="the test's policy", catalog=catalog)
+        return _run(cluster or self.cluster, fatal(loaded), cycles)
 
 
-def _seat(kind: Any, part: Part, catalog: Catalog) -> Any:
+def _register(kind: Any, part: Part, catalog: Catalog) -> Any:
     if not isinstance(part, type):
         return part
     name = part.__name__.lower()

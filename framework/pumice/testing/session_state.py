@@ -1,4 +1,4 @@
-"""Everything about a session that an undo must restore, as plain values to compare."""
+"""The state of a session that an undo must restore, as plain values to compare."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from pumice.session.session import Session
 
 COLUMNS = ("idle", "used", "releasing", "pipelined", "future_idle", "pod_count")
 Caches = Collection[tuple[str, str]]
-"""(plugin, attribute) that only remembers what was computed."""
+"""(plugin, attribute) of plugin attributes that are caches."""
 
 
-def photograph(session: Session, caches: Caches = ()) -> dict[str, Any]:
+def session_state(session: Session, caches: Caches = ()) -> dict[str, Any]:
+    """Accounts, plugin state and the answers of the plugins."""
     return {
-        **books(session),
+        **accounts(session),
         "plugins": {name: plugin_state(plugin, caches) for name, plugin in session.plugins.items()},
         "answers": answers(session),
     }
 
 
-def books(session: Session) -> dict[str, Any]:
-    """What the session itself keeps of nodes, tasks and jobs."""
+def accounts(session: Session) -> dict[str, Any]:
+    """The session's own accounts of nodes, tasks and jobs."""
     nodes = session.nodes
     return {
         "columns": {name: getattr(nodes, name).tolist() for name in COLUMNS},
@@ -61,7 +62,7 @@ def _members(members: Members) -> tuple[Any, ...]:
 
 
 def plugin_state(plugin: Plugin, caches: Caches = ()) -> dict[str, Any]:
-    """What a plugin keeps on itself, but for caches."""
+    """The attributes of a plugin, without caches."""
     home = _package(plugin)
     return {
         name: _plain(value, home)
@@ -75,14 +76,14 @@ def _package(value: object) -> str:
 
 
 def _plain(value: Any, home: str) -> Any:
-    """Deeply plain; entries of nothing count as absent, for counters keep them."""
+    """Plain values, recursively; empty entries are dropped because counters leave them behind."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Resource):
         return {name: amount for name, amount in value.items() if amount}
     if isinstance(value, Mapping):
         plain = {str(key): _plain(item, home) for key, item in value.items()}
-        return {key: item for key, item in plain.items() if not _is_nothing(item)}
+        return {key: item for key, item in plain.items() if not _is_empty(item)}
     if isinstance(value, list | tuple):
         return [_plain(item, home) for item in value]
     if isinstance(value, set | frozenset):
@@ -96,15 +97,15 @@ def _plain(value: Any, home: str) -> Any:
     return value if isinstance(value, int | float | str | None) else type(value).__name__
 
 
-def _is_nothing(item: Any) -> bool:
+def _is_empty(item: Any) -> bool:
     return not item or (isinstance(item, list) and not any(item))
 
 
 def answers(session: Session) -> dict[str, Any]:
-    """What the plugins say now about every job and every pending task."""
+    """The answers of the plugins about every job and every pending task."""
     ask, queries = session.ask, session.queries
     jobs = list(session.jobs.values())
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "order": {
             (left.uid, right.uid): ask.job_order(left, right) for left in jobs for right in jobs
         },
@@ -122,8 +123,8 @@ def answers(session: Session) -> dict[str, Any]:
     }
     for job in jobs:
         for task in job.pending:
-            found[task.uid] = _answers_about(session, task) if queries.prepare(task) is None else 0
-    return found
+            result[task.uid] = _answers_about(session, task) if queries.prepare(task) is None else 0
+    return result
 
 
 def _answers_about(session: Session, task: Task) -> tuple[Any, ...]:
@@ -141,15 +142,15 @@ def _answers_about(session: Session, task: Task) -> tuple[Any, ...]:
 
 
 def differences(now: Any, before: Any, path: str = "") -> list[str]:
-    """Where two photographs differ, by path.
+    """Where two states differ, by path.
 
-    What a plugin has now and had not before, or the other way round, is something it remembers.
+    An attribute that a plugin has in only one of them is a cache and does not count.
     """
     if isinstance(now, dict) and isinstance(before, dict):
-        found = []
+        lines = []
         for key in dict.fromkeys((*now, *before)):
-            found += differences(now.get(key), before.get(key), f"{path}/{key}")
-        return found
+            lines += differences(now.get(key), before.get(key), f"{path}/{key}")
+        return lines
     if now == before or (path.startswith("/plugins") and (now is None or before is None)):
         return []
     return [f"{path}: was {before!r}, is {now!r}"]

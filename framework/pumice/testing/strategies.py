@@ -1,4 +1,4 @@
-"""Hypothesis strategies of clusters, for properties that a plugin must keep on any of them."""
+"""Hypothesis strategies of clusters, for property tests of plugins."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ except ModuleNotFoundError as error:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
-    """A cluster of up to five nodes and eight jobs, with everything that may matter to a task."""
+    """A cluster of up to five nodes and eight jobs, with all kinds of constraints."""
     return draw_cluster(lambda values: draw(st.sampled_from(list(values))))

@@ -72,7 +72,7 @@ def test_check_of_a_good_policy_shows_warnings_too():
     assert result.stderr.startswith("warning: policy.toml:1: enqueue runs after allocate")
 
 
-def test_check_tells_five_mistakes_in_five_lines(tmp_path):
+def test_check_reports_five_mistakes_in_five_lines(tmp_path):
     (tmp_path / "bad.toml").write_text(
         'actions = ["allocat"]\n[[tiers]]\nplugins = ["gangs", "nodeorder"]\n'
         '[[tiers]]\nplugins = [{ name = "binpack", enable = ["job_redy"] }]\n'

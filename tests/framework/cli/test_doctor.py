@@ -1,4 +1,4 @@
-"""``pumice doctor`` tells what is wrong with what is installed; ``completion`` prints scripts."""
+"""``pumice doctor`` reports problems of what is installed; ``completion`` prints scripts."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ def run(*args: str, status: int = 0) -> str:
 
 def test_all_is_well():
     out = run("doctor")
-    assert out == "looked at 1 plugin, 0 actions, 0 backends, 0 hookspecs: all well\n"
+    assert out == "checked 1 plugin, 0 actions, 0 backends, 0 hookspecs: all well\n"
     assert json.loads(run("doctor", "-o", "json"))["ok"] is True
 
 
@@ -48,7 +48,7 @@ WRONG = {
         "bad",
         "error: API version: plugin 'bad' (pumice-bad 2.0, pumice_bad:Good): it was written for",
     ),
-    "a name twice": (GOOD, "good", "error: claimed twice: plugin 'good' is claimed by pumice-"),
+    "a name twice": (GOOD, "good", "error: claimed twice: plugin 'good' is installed by pumice-"),
     "not decorated": (
         GOOD.replace("@hookimpl", ""),
         "bad",
@@ -58,7 +58,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("source, name, text", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_and_fails(good, source, name, text):
+def test_what_is_wrong_is_reported_and_fails(good, source, name, text):
     good.install("pumice-bad", source, version="2.0", plugins={name: "Good"})
     out = run("doctor", status=1)
     assert text in out
@@ -74,7 +74,7 @@ def test_hookspecs_are_looked_at(good):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_an_old_name_is_told_and_no_failure(good, monkeypatch):
+def test_an_old_name_is_reported_and_no_failure(good, monkeypatch):
     monkeypatch.setattr(deprecated, "RENAMED", (Renamed("job_done", "job_ready", "0.2"),))
     old = GOOD.replace("job_ready", "job_done")
     good.install("pumice-old", old, plugins={"old": "Good"})

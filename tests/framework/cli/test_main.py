@@ -89,7 +89,7 @@ def test_wrong_usage_is_one_line_and_a_hint(args, words):
     assert second.startswith("hint: see 'pumice")
 
 
-def test_a_known_error_is_told_without_a_traceback(raising):
+def test_a_known_error_is_reported_without_a_traceback(raising):
     raising(PumiceError("the disk is full", hint="empty it\nor buy another"))
     result = run("boom")
     assert result.exit_code == 2
@@ -101,13 +101,13 @@ def test_a_failed_check_has_exit_status_1(raising):
     assert run("boom").exit_code == 1
 
 
-def test_all_problems_of_a_policy_are_told(raising):
+def test_all_problems_of_a_policy_are_reported(raising):
     raising(PolicyError("p.toml", ["p.toml:1: a", "p.toml:2: b"]))
     result = run("boom")
     assert result.stderr == "error: p.toml: 2 problems\n  p.toml:1: a\n  p.toml:2: b\n"
 
 
-def test_an_unexpected_error_is_told_without_a_traceback(raising):
+def test_an_unexpected_error_is_reported_without_a_traceback(raising):
     raising(KeyError("x"))
     result = run("boom")
     assert result.exit_code == 1

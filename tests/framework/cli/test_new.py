@@ -127,7 +127,7 @@ def test_the_name_of_the_class_clashes_with_nothing(name, hook, expected, tmp_pa
 
 def test_an_existing_folder_is_refused(tmp_path):
     made("plugin", "dawn", into=tmp_path)
-    assert "pumice-dawn is there already" in refused("plugin", "dawn", into=tmp_path)
+    assert "pumice-dawn already exists" in refused("plugin", "dawn", into=tmp_path)
 
 
 def test_an_unknown_hook_is_refused_with_the_nearest(tmp_path):
@@ -143,13 +143,13 @@ def test_an_unknown_hook_is_refused_with_the_nearest(tmp_path):
         ("big first", "did you mean 'big-first'?"),
         ("pumice-dawn", "did you mean 'dawn'?"),
         ("../dawn", "did you mean 'dawn'?"),
-        ("7up", "small letters and digits"),
-        ("é", "small letters and digits"),
-        ("", "small letters and digits"),
-        ("x" * 31, "at most 30 letters, it has 31"),
+        ("7up", "lower-case letters and digits"),
+        ("é", "lower-case letters and digits"),
+        ("", "lower-case letters and digits"),
+        ("x" * 31, "at most 30 characters, it has 31"),
         ("framework", "choose another name"),
         ("builtin_plugins", "choose another name"),
-        ("gang", "'pumice plugins' lists them"),
+        ("gang", "'pumice plugins' lists the installed ones"),
     ],
 )
 def test_a_bad_name_is_refused_with_a_fix(name, hint, tmp_path):
@@ -158,9 +158,9 @@ def test_a_bad_name_is_refused_with_a_fix(name, hint, tmp_path):
     assert f"hint: {hint}" in error or hint in error
 
 
-def test_a_name_that_is_taken_tells_by_whom(tmp_path):
+def test_a_name_that_is_taken_names_its_owner(tmp_path):
     error = refused("action", "allocate", into=tmp_path)
-    assert "action 'allocate' is installed already (pumice-builtin-actions 0.2.0)" in error
+    assert "action 'allocate' is already installed (pumice-builtin-actions 0.2.0)" in error
 
 
 def test_our_own_name_may_be_made_anew_elsewhere(tmp_path):
@@ -168,7 +168,7 @@ def test_our_own_name_may_be_made_anew_elsewhere(tmp_path):
     assert made("plugin", "fifo", into=tmp_path).is_dir()
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     result = new("plugin", "dawn", into=tmp_path / "file")
     assert result.exit_code == 2

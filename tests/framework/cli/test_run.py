@@ -140,7 +140,7 @@ class TestRun:
         assert len(outputs) == 1
         assert outputs.pop().endswith(b"}\n")
 
-    def test_a_malformed_object_is_told_and_the_rest_scheduled(self, files):
+    def test_a_malformed_object_is_reported_and_the_rest_scheduled(self, files):
         files(pod("x"), pod("y"), pod("z", cpu="many"))
         result = run("-o", "json")
         assert result.exit_code == 0
@@ -149,7 +149,7 @@ class TestRun:
         assert warning.startswith("warning: cluster.yaml")
         assert "Pod ns/z" in warning
 
-    def test_pods_of_a_group_that_is_not_there_are_told(self, files):
+    def test_pods_of_a_group_that_is_not_there_are_reported(self, files):
         files(pod("x", group="gone"))
         result = run()
         assert "warning: PodGroup ns/gone: not in the files" in result.stderr
@@ -174,7 +174,7 @@ class TestRun:
         assert points == {"job_ready"}
         json.loads(result.stdout)
 
-    def test_a_trace_of_all_tells_statements_too(self, files):
+    def test_a_trace_of_all_reports_statements_too(self, files):
         result = run("--trace", "all")
         events = {json.loads(line)["event"] for line in result.stderr.splitlines()}
         assert {"question", "vote", "allocate", "bind", "commit"} <= events
@@ -199,12 +199,12 @@ class TestRun:
         assert len(json.loads(result.stdout)["cycles"][0]["binds"]) == 2
         result = run("--backend", "fixed")
         assert result.exit_code == 2
-        assert "reads no files" in result.stderr
+        assert "does not read files" in result.stderr
 
     @pytest.mark.parametrize(
         "args, error, hint",
         [
-            ((), "nothing to schedule: no FILES", "kubectl get"),
+            ((), "nothing to schedule: give FILES", "kubectl get"),
             (("nowhere.yaml",), "nowhere.yaml: No such file", ""),
             (("broken.json",), "broken.json:1: ", ""),
             (("cluster.yaml", "--preset", "volcana"), "did you mean 'volcano'", "presets: "),
@@ -215,7 +215,7 @@ class TestRun:
             (("cluster.yaml", "--cycles", "0"), "--cycles", "--help"),
         ],
     )
-    def test_bad_input_is_told_in_a_line_with_a_hint(self, files, args, error, hint):
+    def test_bad_input_is_reported_in_a_line_with_a_hint(self, files, args, error, hint):
         Path("broken.json").write_text("{")
         if not {"-c", "--preset"} & set(args):
             args = (*args, "-c", "policy.toml")
@@ -254,14 +254,14 @@ def cases(files):
 
 
 class TestTest:
-    def test_failures_and_missing_parts_are_told_and_counted(self, cases):
+    def test_failures_and_missing_parts_are_reported_and_counted(self, cases):
         result = pumice("test", "cases")
         assert result.exit_code == 1
         assert result.stdout.splitlines() == [
             "FAIL bad: a wrong node",
             "     in cases/bad.json",
             "     binds ns/x: expected n9, got n1",
-            "skipped for want of parts that are not installed:",
+            "skipped because parts are not installed:",
             "     action teleport: 1 scenario",
             "1 passed, 1 failed, 1 skipped",
         ]
@@ -277,7 +277,7 @@ class TestTest:
         assert "not installed: action teleport" in result.stdout
         assert result.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped"
 
-    def test_verbose_tells_every_scenario(self, cases):
+    def test_verbose_reports_every_scenario(self, cases):
         lines = pumice("test", "cases", "-v").stdout.splitlines()
         assert [
             line for line in lines if line[:4] in ("pass", "FAIL", "skip") and ":" not in line
@@ -310,7 +310,7 @@ class TestTest:
         assert "did you mean 'bind_count'?" in result.stdout
         assert result.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
 
-    def test_objects_that_were_left_out_are_told(self, cases, files):
+    def test_objects_that_were_left_out_are_reported(self, cases, files):
         files(pod("x"), pod("y"), pod("z", cpu="many"))
         result = pumice("test", "cases/good.json")
         assert result.exit_code == 0
@@ -329,7 +329,7 @@ class TestTest:
             (("cases/good.json", "--json", "no/where.json"), "--json no/where.json: No such file"),
         ],
     )
-    def test_bad_input_is_told(self, cases, args, error):
+    def test_bad_input_is_reported(self, cases, args, error):
         Path("empty").mkdir()
         result = pumice("test", *args)
         assert result.exit_code == 2

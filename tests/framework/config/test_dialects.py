@@ -63,9 +63,9 @@ class TestKai:
         assert policy["plugin"] == {"kai_predicates": {"x": 1}, "minruntime": {"y": 2}}
         assert policy["action"] == {"evict_stale_gangs": {"defaultStalenessGracePeriod": "5m"}}
 
-    def test_searches_account_as_upstream_does_unless_told_otherwise(self) -> None:
-        told = {"reclaim": {"upstreamGhosts": False}}
-        assert kai(actions=["reclaim", "preempt"], action=told)["action"] == {
+    def test_searches_account_as_upstream_does_by_default(self) -> None:
+        given = {"reclaim": {"upstreamGhosts": False}}
+        assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
             "solve_reclaim": {"upstreamGhosts": False},
             "solve_preempt": {"upstreamGhosts": True},
         }
@@ -103,7 +103,7 @@ class TestKai:
         assert policy["scheduler"] == {"period": 2}
 
     @pytest.mark.parametrize(
-        "config, told",
+        "config, message",
         [
             ({"actions": {"allocate": 1}}, "actions should be a list of names"),
             ({"tiers": "predicates"}, "tiers should be a list of tables"),
@@ -117,10 +117,10 @@ class TestKai:
             ),
         ],
     )
-    def test_what_is_no_policy_is_told(self, config: dict[str, Any], told: str) -> None:
+    def test_what_is_no_policy_is_reported(self, config: dict[str, Any], message: str) -> None:
         with pytest.raises(PolicyError) as caught:
             translate(config, "kai", where="here")
-        assert told in str(caught.value)
+        assert message in str(caught.value)
         assert "here" in str(caught.value)
 
     def test_an_entry_that_is_none_is_for_the_check_to_tell(self) -> None:
@@ -137,7 +137,7 @@ def test_volcanos_names_are_ours() -> None:
     assert translate(config, "volcano") == config
 
 
-def test_an_unknown_dialect_is_told_with_the_nearest() -> None:
+def test_an_unknown_dialect_is_reported_with_the_nearest() -> None:
     with pytest.raises(PumiceError, match="did you mean 'kai'"):
         translate({}, "kay")
 

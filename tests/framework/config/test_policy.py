@@ -1,4 +1,4 @@
-"""A policy is read strictly: everything wrong is told at once, with its place and the fix."""
+"""A policy is read strictly: all problems are reported together, with its place and the fix."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_the_effective_configuration_reads_back_as_the_same_policy(load, parts):
     assert again.scheduler == policy.scheduler
 
 
-def test_five_mistakes_are_told_at_once_with_lines_and_nearest_names(problems):
+def test_five_mistakes_are_reported_at_once_with_lines_and_nearest_names(problems):
     text = """\
 actions = ["enqueue", "alocate"]
 
@@ -125,7 +125,7 @@ MISTAKES = {
     ),
     "options in an entry": (
         f'{HEAD}[[tiers]]\nplugins = [{{ name = "gang", arguments = {{}} }}]',
-        "has no key 'arguments'; its options stand under [plugin.gang]",
+        "has no key 'arguments'; its options belong under [plugin.gang]",
     ),
     "enable of another type": (
         f'{HEAD}[[tiers]]\nplugins = [{{ name = "gang", enable = "all" }}]',
@@ -175,20 +175,20 @@ MISTAKES = {
         ":5: [scheduler]: setting 'on_plugin_error' should be 'isolate' or 'raise', not 'panic'",
     ),
     "a zero period": (f"{HEAD}[scheduler]\nperiod = 0", ":5: [scheduler]: setting 'period' should"),
-    "an unknown preset": ('preset = "volcan"', ":1: no preset is named 'volcan'; did you mean"),
-    "a preset of another type": ("preset = 5", ":1: no preset is named 5"),
+    "an unknown preset": ('preset = "volcan"', ":1: there is no preset 'volcan'; did you mean"),
+    "a preset of another type": ("preset = 5", ":1: there is no preset 5"),
 }
 
 
 @pytest.mark.parametrize("text, expected", MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told_with_its_place(problems, text, expected):
+def test_a_mistake_is_reported_with_its_place(problems, text, expected):
     (line,) = problems(text)
     assert line.startswith("policy.toml")
     assert expected in line
 
 
 def test_a_file_that_is_not_there(tmp_path, parts):
-    with pytest.raises(PolicyError, match="there is no such file"):
+    with pytest.raises(PolicyError, match="no such file"):
         load_policy(tmp_path / "nowhere.toml", env={}, catalog=parts)
 
 
@@ -210,7 +210,7 @@ def test_a_broken_plugin_is_one_problem_among_others(site, tmp_path):
     assert not isinstance(caught.value, MissingParts)
 
 
-def test_a_validator_that_crashes_is_told_as_a_problem(parts):
+def test_a_validator_that_crashes_is_reported_as_a_problem(parts):
     class Crashing(Plugin):
         class Options(Plugin.Options):
             def model_post_init(self, context):

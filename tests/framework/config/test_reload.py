@@ -1,4 +1,4 @@
-"""A policy is replaced whole or not at all, and its actions are told."""
+"""A policy is replaced whole or not at all, and its actions are notified."""
 
 import pytest
 

@@ -159,7 +159,7 @@ class TestDicts:
         (line,) = caught.value.problems
         assert line.startswith("case/007: tiers[0].plugins[0].enable[0]: there is no extension")
 
-    def test_only_missing_parts_are_told_apart(self, parts):
+    def test_only_missing_parts_are_distinguished(self, parts):
         data = {
             "actions": ["allocate", "shuffle"],
             "tiers": [{"plugins": ["gang", "sla"]}, {"plugins": ["tdm"]}],

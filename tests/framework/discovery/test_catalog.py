@@ -1,4 +1,4 @@
-"""Discovery finds by name, imports on demand, and tells what is wrong with what."""
+"""Discovery finds by name, imports on demand, and reports what is wrong."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_names_and_sources_are_known_without_an_import(site):
     site.install("pumice-spread", "raise SystemError", version="0.3", plugins={"spread": "Spread"})
     catalog = Catalog()
     assert catalog.names("plugin") == ["spread"]
-    (found,) = catalog.found("plugin")
+    (found,) = catalog.installed("plugin")
     assert found.source.label == "pumice-spread 0.3"
     assert found.source.entry_point == "pumice_spread:Spread"
     assert "pumice_spread" not in sys.modules
@@ -73,7 +73,7 @@ BROKEN = {
     "assertion at import": ("assert False, 'oh'", ["AssertionError: oh"], "--debug"),
     "exit at import": ("raise SystemExit(3)", ["cannot be imported: SystemExit: 3"], "--debug"),
     "no such attribute": ("", ["cannot be imported", "Broken"], "names 'Broken'"),
-    "no subclass": ("class Broken: pass", ["is no subclass of pumice.Plugin"], ""),
+    "no subclass": ("class Broken: pass", ["is not a subclass of pumice.Plugin"], ""),
     "a function": ("def Broken(): pass", ["is a function, not a subclass of pumice.Plugin"], ""),
     "an instance": (
         "from pumice import Plugin\nBroken = Plugin(None, None, 'x')",
@@ -82,7 +82,7 @@ BROKEN = {
     ),
     "an action": (
         "from pumice import Action\nclass Broken(Action): pass",
-        ["is no plugin but an action", "pumice.actions"],
+        ["is an action, not a plugin", "pumice.actions"],
         "",
     ),
     "unknown hook": (
@@ -122,12 +122,12 @@ BROKEN = {
     ),
     "coroutine": (
         body("@hookimpl", "async def node_order(self, node): ..."),
-        ["no async def"],
+        ["cannot be async"],
         "",
     ),
     "tryfirst": (
         body("@pluggy.HookimplMarker('pumice')(tryfirst=True)", "def node_order(self, node): ..."),
-        ["marked tryfirst; the order of plugins comes from the policy's tiers only"],
+        ["marked tryfirst; only the policy's tiers order plugins"],
         "",
     ),
     "trylast": (
@@ -151,14 +151,14 @@ BROKEN = {
     "order given to hookimpl": (
         body("@hookimpl(tryfirst=True)", "def node_order(self, node): ..."),
         ["unexpected keyword argument 'tryfirst'"],
-        "comes from the policy's tiers",
+        "policy's tiers order plugins",
     ),
     "unknown scope": (
         body("@hookimpl(scope='rows')", "def predicate_nodes(self, task, nodes): ..."),
-        ["has the scope 'rows'; known: static, row, span, cluster"],
+        ["has the unknown scope 'rows'; known: static, row, span, cluster"],
         "",
     ),
-    "foreign options": (body("class Options: pass"), ["its Options is no subclass"], ""),
+    "foreign options": (body("class Options: pass"), ["its Options is not a subclass"], ""),
     "newer api": (body("api_version = '1.99'"), ["written for API 1.99", "upgrade"], ""),
     "another api": (body("api_version = '0.9'"), ["written for API 0.9", "newer release"], ""),
     "no api": (body("api_version = 'one'"), ["its api_version is 'one'"], ""),
@@ -166,7 +166,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("source, words, hint", BROKEN.values(), ids=BROKEN)
-def test_what_is_wrong_is_told_with_its_origin(site, source, words, hint):
+def test_what_is_wrong_is_reported_with_its_origin(site, source, words, hint):
     site.install("pumice-broken", source, version="2.1", plugins={"broken": "Broken"})
     with pytest.raises(LoadError) as caught:
         Catalog().load("plugin", "broken")
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_told_with_its_origin(site, source, words, hint):
     assert hint in caught.value.hint
 
 
-def test_all_problems_of_a_class_are_told_together(site):
+def test_all_problems_of_a_class_are_reported_together(site):
     source = body(
         "@hookimpl", "def node_ordr(self): ...", "@hookimpl", "def job_order(self, lef): ..."
     )
@@ -233,7 +233,7 @@ def test_what_is_broken_does_not_break_the_others(site):
     site.install("pumice-broken", "1 / 0", plugins={"aaa": "Broken"})
     site.install("pumice-spread", SPREAD, plugins={"spread": "Spread"})
     catalog = Catalog()
-    lines = {line.found.name: line for line in catalog.listing("plugin")}
+    lines = {line.installed.name: line for line in catalog.listing("plugin")}
     assert "ZeroDivisionError" in str(lines["aaa"].error)
     assert lines["spread"].loaded is not None
     assert [str(error) for error in catalog.problems()] == [str(lines["aaa"].error)]

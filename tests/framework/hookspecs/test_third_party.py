@@ -167,7 +167,7 @@ REFUSED = {
     ),
     "a rule's class": (
         specs("@extension_point(combine.All)", "def mine(self): 'Doc.'"),
-        "has no rule of pumice.combine but All; write All()",
+        "needs a rule of pumice.combine, not All; write All()",
     ),
     "no decorator": (
         specs("@extension_point(combine.All())", "def mine(self): 'Doc.'", "def other(self): 1"),
@@ -176,11 +176,11 @@ REFUSED = {
     "nothing": (specs("pass"), "declares no extension point"),
     "a name of the framework's": (
         specs("@extension_point(combine.All())", "def job_ready(self, job): 'Doc.'"),
-        "extension point 'job_ready' exists already, declared by pumice-framework",
+        "extension point 'job_ready' is already declared by pumice-framework",
     ),
     "a reserved name": (
         specs("@extension_point(combine.All())", "def has(self): 'Doc.'"),
-        "extension point 'has' cannot have this name",
+        "extension point 'has' has a reserved name",
     ),
     "no self": (
         specs("@extension_point(combine.All())", "def mine(job): 'Doc.'"),
@@ -192,7 +192,7 @@ REFUSED = {
     ),
     "a form": (
         specs("@extension_point(combine.All(), form_of='predicate')", "def mine(self): 'Doc.'"),
-        "only the framework knows how to ask forms",
+        "only the framework can declare forms",
     ),
     "a plugin": (
         "from pumice import Plugin\nclass Specs(Plugin): pass",
@@ -226,9 +226,9 @@ class TestRefused:
         catalog = Catalog()
         assert "tide_level" not in catalog.points
         assert len(catalog.problems()) > 1
-        with pytest.raises(LoadError, match=r"exists already, declared by pumice-tide 1\.2"):
+        with pytest.raises(LoadError, match=r"is already declared by pumice-tide 1\.2"):
             catalog.load("hookspecs", "ebb")
-        with pytest.raises(LoadError, match=r"exists already, declared by pumice-ebb 1\.0"):
+        with pytest.raises(LoadError, match=r"is already declared by pumice-ebb 1\.0"):
             catalog.load("hookspecs", "tide")
 
     def test_an_action_that_needs_a_point_that_is_not_there(self, catalog):

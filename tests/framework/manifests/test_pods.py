@@ -323,7 +323,7 @@ def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
         ),
         (
             {"containers": [{"ports": [{"hostPort": 70000}]}]},
-            "spec.containers[0].ports[0].hostPort: 70000 is no port",
+            "spec.containers[0].ports[0].hostPort: 70000 is not a port number",
         ),
         ({"nodeSelector": {"zone": 5}}, "spec.nodeSelector[...]: expected a string"),
         ({"tolerations": {"key": "x"}}, "spec.tolerations: expected a list, got an object"),
@@ -348,7 +348,7 @@ def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
         ({"status": {"conditions": [{}]}}, "status.conditions[0]: object missing required"),
     ],
 )
-def test_a_malformed_pod_is_left_out_and_told(change, message):
+def test_a_malformed_pod_is_skipped_and_reported(change, message):
     inventory = read(pod("good"), pod("bad", **change))
     assert [found.name for found in inventory.pods.values()] == ["good"]
     (problem,) = inventory.problems

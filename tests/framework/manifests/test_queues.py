@@ -153,7 +153,7 @@ def test_what_a_kai_queue_leaves_unset_is_zero():
         (kai_queue("q", preemptMinRuntime="soon"), "spec.preemptMinRuntime: 'soon' is not a"),
     ],
 )
-def test_a_malformed_queue_is_left_out_and_told(queue, message):
+def test_a_malformed_queue_is_skipped_and_reported(queue, message):
     inventory = read(volcano_queue("other"), queue)
     assert "q" not in inventory.queues
     (problem,) = inventory.problems
@@ -193,7 +193,7 @@ def test_children_are_found_whatever_the_order(backwards):
     assert [queues[name].children for name in "abc"] == [["b"], ["c"], []]
 
 
-def told(inventory: Inventory) -> dict[str, str]:
+def reported(inventory: Inventory) -> dict[str, str]:
     return {problem.object: problem.message for problem in inventory.problems}
 
 
@@ -206,7 +206,7 @@ def test_a_kai_queue_without_its_parent_goes_with_all_below_it():
     )
     assert set(inventory.queues) == {"department"}
     assert not inventory.groups
-    assert told(inventory) == {
+    assert reported(inventory) == {
         "Queue b": "names the unknown parent queue 'depratment'",
         "Queue c": "is below queue 'b', which is left out",
         "PodGroup ns/g": "names queue 'c', which is left out",
@@ -214,15 +214,15 @@ def test_a_kai_queue_without_its_parent_goes_with_all_below_it():
     assert inventory.problems[0].hint == "did you mean 'department'?"
 
 
-def test_a_volcano_queue_without_its_parent_stays_and_is_told():
+def test_a_volcano_queue_without_its_parent_stays_and_is_reported():
     inventory = read(volcano_queue("q", parent="gone"), volcano_group("g", queue="q"))
     assert "q" in inventory.queues
     assert "ns/g" in inventory.groups
-    assert told(inventory) == {"Queue q": "names the unknown parent queue 'gone'"}
+    assert reported(inventory) == {"Queue q": "names the unknown parent queue 'gone'"}
 
 
 @pytest.mark.parametrize("make, key", [(kai_queue, "parentQueue"), (volcano_queue, "parent")])
-def test_queues_in_a_circle_are_cut_out_and_told(make, key):
+def test_queues_in_a_circle_are_dropped_and_reported(make, key):
     inventory = read(
         make("a", **{key: "c"}),
         make("b", **{key: "a"}),
@@ -233,7 +233,7 @@ def test_queues_in_a_circle_are_cut_out_and_told(make, key):
         make("leaf", **{key: "fine"}),
     )
     assert {"fine", "leaf"} <= set(inventory.queues) <= {"fine", "leaf", "default"}
-    messages = told(inventory)
+    messages = reported(inventory)
     assert set(messages) == {f"Queue {name}" for name in ("a", "b", "c", "below", "self")}
     assert messages["Queue a"] == "is its own ancestor: a → c → b → a"
     assert messages["Queue below"] == "is below queue 'b', which is left out"
@@ -243,7 +243,7 @@ def test_queues_in_a_circle_are_cut_out_and_told(make, key):
 def test_two_families_cannot_share_a_queue_name():
     inventory = read(volcano_queue("q", weight=3), kai_queue("q"))
     assert inventory.queues["q"].weight == 3
-    assert told(inventory) == {"Queue q": "has the name of a Queue of the other family"}
+    assert reported(inventory) == {"Queue q": "has the name of a Queue of the other family"}
 
 
 def test_everything_of_a_volcano_group():
@@ -359,8 +359,8 @@ def test_a_group_of_an_unknown_queue_is_left_out_with_the_nearest_name(make):
 
 
 def test_a_kai_group_must_name_its_queue():
-    assert told(read(kai_queue("q"), kai_group("g"))) == {
-        "PodGroup ns/g": "spec.queue: names no queue"
+    assert reported(read(kai_queue("q"), kai_group("g"))) == {
+        "PodGroup ns/g": "spec.queue: is empty"
     }
 
 
@@ -371,7 +371,7 @@ def test_kai_groups_share_one_name_space():
         kai_group("g", queue="q", metadata={"namespace": "other"}),
     )
     assert list(inventory.groups) == ["ns/g"]
-    assert told(inventory) == {"PodGroup other/g": "has the name of ns/g"}
+    assert reported(inventory) == {"PodGroup other/g": "has the name of ns/g"}
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_kai_groups_share_one_name_space():
         (kai_group("g", queue="q", subGroups=[{}]), "spec.subGroups[0]: object missing"),
     ],
 )
-def test_a_malformed_group_is_left_out_and_told(group, message):
+def test_a_malformed_group_is_skipped_and_reported(group, message):
     inventory = read(kai_queue("q"), group)
     assert not inventory.groups
     (problem,) = inventory.problems

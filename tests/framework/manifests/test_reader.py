@@ -154,7 +154,7 @@ def test_of_two_objects_with_one_name_the_first_counts(first):
     inventory = read(first, second)
     (problem,) = inventory.problems
     assert problem.where == "objects[1]"
-    assert problem.message == "is there twice; the first one counts"
+    assert problem.message == "is listed twice; the first one counts"
     assert str(problem).count(first["kind"]) == 1
     tables = [inventory.pods, inventory.nodes, inventory.groups]
     assert not any(found.labels for table in tables for found in table.values())
@@ -169,7 +169,7 @@ def test_pods_of_one_name_or_one_uid_are_doubles():
     inventory = read(pod("a", "1"), pod("a", "2"), pod("b", "1"))
     assert [found.name for found in inventory.pods.values()] == ["a"]
     assert [problem.message for problem in inventory.problems] == [
-        "is there twice; the first one counts",
+        "is listed twice; the first one counts",
         "has the uid of pod ns/a",
     ]
 
@@ -180,7 +180,7 @@ def test_pods_of_one_name_or_one_uid_are_doubles():
         ("text", "object", "expected an object, got a string"),
         ([], "object", "expected an object, got a list"),
         (None, "object", "expected an object, got nothing"),
-        ({}, "object (unnamed)", "is no Kubernetes object: it has no kind"),
+        ({}, "object (unnamed)", "is not a Kubernetes object: it has no kind"),
         ({"kind": "Pod"}, "Pod (unnamed)", "has no apiVersion"),
         ({"kind": 5}, "object (unnamed)", "kind: expected a string, got a whole number"),
         ({"apiVersion": "v1", "kind": "Pod"}, "Pod (unnamed)", "has no metadata.name"),
@@ -189,9 +189,9 @@ def test_pods_of_one_name_or_one_uid_are_doubles():
             "Pod (unnamed)",
             "metadata: expected an object, got a list",
         ),
-        ({True: 1}, "object (unnamed)", "holds what JSON cannot"),
-        ({"kind": "\ud800"}, "\ud800 (unnamed)", "holds what JSON cannot"),
-        (msgspec.Raw(b"{"), "object", "is no JSON"),
+        ({True: 1}, "object (unnamed)", "holds a value that JSON cannot express"),
+        ({"kind": "\ud800"}, "\ud800 (unnamed)", "holds a value that JSON cannot express"),
+        (msgspec.Raw(b"{"), "object", "is not valid JSON"),
         (msgspec.Raw(b'{"kind": "\xff"}'), "object", "holds text that is not UTF-8"),
         (
             thing("topology.volcano.sh/v1alpha1", "HyperNode", "h"),
@@ -209,7 +209,7 @@ def test_pods_of_one_name_or_one_uid_are_doubles():
                 },
             ),
             "HyperNode h",
-            "spec.members[0].selector.regexMatch.pattern: '(' is no pattern",
+            "spec.members[0].selector.regexMatch.pattern: '(' is not a regular expression",
         ),
         (
             thing("v1", "ResourceQuota", "q", "ns", spec={"hard": {"cpu": "x"}}),
@@ -219,7 +219,7 @@ def test_pods_of_one_name_or_one_uid_are_doubles():
         (thing("v1", "ConfigMap", "m", "ns", spec=5), "ConfigMap ns/m", "spec: expected an object"),
     ],
 )
-def test_whatever_is_no_object_is_told(item, label, message):
+def test_what_is_not_an_object_is_reported(item, label, message):
     inventory = read(item, thing("v1", "Node", "n"))
     assert list(inventory.nodes) == ["n"]
     (problem,) = inventory.problems
@@ -255,7 +255,7 @@ def test_objects_may_be_added_to_an_inventory():
     assert "ns/g" in second.groups
     assert [problem.message for problem in second.problems] == [
         "names the unknown parent queue 'gone'",
-        "is there twice; the first one counts",
+        "is listed twice; the first one counts",
     ]
     assert second.ignored_kinds == {"apps/Deployment": 2}
 
@@ -509,7 +509,7 @@ def test_shared_cases_have_no_problem_but_groups_of_unknown_queues(shared: Path)
         inventory = read(*case["objects"])
         for objects in case.get("extra", {}).get("add_before_cycle", {}).values():
             inventory = read(*objects, into=inventory)
-        told = {problem.object: problem.message for problem in inventory.problems}
-        assert set(told) == strays(case["objects"]), file
-        assert all(text.startswith("names the unknown queue") for text in told.values()), file
+        reported = {problem.object: problem.message for problem in inventory.problems}
+        assert set(reported) == strays(case["objects"]), file
+        assert all(text.startswith("names the unknown queue") for text in reported.values()), file
         assert not inventory.ignored_kinds, file

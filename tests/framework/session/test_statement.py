@@ -27,7 +27,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.framework._build import World, policy, task
-from tests.framework._session_state import differences, photograph
+from tests.framework._session_state import differences, session_state
 from tests.framework._worlds import worlds
 from tests.plugins._shares import SharedWorld
 
@@ -122,7 +122,7 @@ class Statements(RuleBasedStateMachine):
         return self.stack[-1][0]
 
     def photo(self):
-        return photograph(self.session)
+        return session_state(self.session)
 
     def compare(self, before):
         assert differences(self.photo(), before) == []
@@ -274,11 +274,11 @@ def session():
 
 
 def same(session, before):
-    return differences(photograph(session), before) == []
+    return differences(session_state(session), before) == []
 
 
 def test_leaving_the_block_takes_everything_back(session):
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as statement:
         statement.evict(task(session, "run-t-0"), "room")
         statement.allocate(task(session, "wait-t-0"), 0)
@@ -290,7 +290,7 @@ def test_leaving_the_block_takes_everything_back(session):
 def test_a_bound_victim_is_bound_again_not_running():
     world = World().node("a").job("bound", on=["a"], pod={"phase": "Pending"})
     session = world.session(policy([Gang, Counting]))
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as statement:
         statement.evict(task(session, "bound-t-0"), "room")
         statement.unevict(task(session, "bound-t-0"))
@@ -300,7 +300,7 @@ def test_a_bound_victim_is_bound_again_not_running():
 
 
 def test_an_exception_in_the_block_takes_everything_back_and_goes_on(session):
-    before = photograph(session)
+    before = session_state(session)
     with suppress(ZeroDivisionError), session.statement() as statement:
         statement.allocate(task(session, "wait-t-0"), 0)
         raise ZeroDivisionError
@@ -320,7 +320,7 @@ def test_kept_placements_hold_their_room_and_are_not_carried_out(session):
 
 
 def test_a_kept_placement_can_be_given_up_later(session):
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as statement:
         statement.pipeline(task(session, "wait-t-0"), 1, eviction_occurred=True)
         statement.keep()
@@ -404,7 +404,7 @@ def test_a_rolled_back_trial_is_not_remembered(session):
 
 
 def test_a_merged_statement_is_taken_back_with_the_other(session):
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as outer:
         outer.allocate(task(session, "wait-t-0"), 0)
         with session.statement() as inner:
@@ -416,7 +416,7 @@ def test_a_merged_statement_is_taken_back_with_the_other(session):
 
 
 def test_a_promise_on_its_own_place_takes_the_eviction_back(session):
-    before = photograph(session)
+    before = session_state(session)
     run = task(session, "run-t-0")
     with session.statement() as statement:
         statement.evict(run, "room")
@@ -437,7 +437,7 @@ def test_what_is_evicted_after_it_was_allocated_is_not_bound(session):
 
 
 def test_a_victim_that_is_promised_another_place_is_on_both_until_it_is_taken_back(session):
-    before = photograph(session)
+    before = session_state(session)
     run = task(session, "run-t-0")
     with session.statement() as statement:
         statement.evict(run, "move")
@@ -498,7 +498,7 @@ REFUSED = {
 def test_what_the_state_does_not_allow_changes_nothing(misuse):
     world = World().node("a").node("b").job("wait", tasks=2).job("run", cpu=3, on=["a"])
     session = world.pod("lone").session(policy([Gang, Counting]))
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as statement:
         with pytest.raises(StatementError):
             misuse(statement, lambda name: task(session, name))
@@ -522,7 +522,7 @@ def test_what_the_state_does_not_allow_changes_nothing(misuse):
 def test_a_closed_statement_does_nothing_any_more(session, end, use):
     statement = session.statement()
     getattr(statement, end)()
-    before = photograph(session)
+    before = session_state(session)
     with pytest.raises(StatementError, match="already"):
         use(statement, task(session, "wait-t-0"))
     assert same(session, before)
@@ -532,7 +532,7 @@ def test_a_closed_statement_does_nothing_any_more(session, end, use):
 
 
 def test_a_refused_placement_is_undone_for_everybody(session):
-    before = photograph(session)
+    before = session_state(session)
     session.plugins["picky"].mood = "refuse"
     with session.statement() as statement:
         assert statement.allocate(task(session, "wait-t-0"), 0) == "not today"
@@ -541,7 +541,7 @@ def test_a_refused_placement_is_undone_for_everybody(session):
 
 
 def test_a_plugin_that_fails_to_hear_of_an_eviction_undoes_it(session):
-    before = photograph(session)
+    before = session_state(session)
     session.plugins["picky"].mood = "fail to let go"
     with session.statement() as statement:
         with pytest.raises(PluginError, match="on_deallocate"):
@@ -552,7 +552,7 @@ def test_a_plugin_that_fails_to_hear_of_an_eviction_undoes_it(session):
 def test_an_undo_stands_whatever_a_plugin_does():
     world = World().node("a").job("wait")
     session = world.session(policy([Gang, Picky, Counting], on_plugin_error="isolate"))
-    before = photograph(session)
+    before = session_state(session)
     with session.statement() as statement:
         statement.allocate(task(session, "wait-t-0"), 0)
         session.plugins["picky"].mood = "fail to let go"

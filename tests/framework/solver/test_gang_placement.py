@@ -13,7 +13,7 @@ from pumice.model.task import TaskStatus
 from pumice.session.nodes.gpu_room import fits_idle, has_room, ranked_devices
 from pumice.session.session import Session
 from pumice.solver.gang_placement import GangPlacer
-from pumice.testing.session_state import books
+from pumice.testing.session_state import accounts
 from pumice.verdicts import FitError, Refusal
 from pumice_builtin_actions.fair_allocate import FairAllocate
 from pumice_builtin_plugins.network_topology_aware.plugin import NetworkTopologyAware
@@ -41,7 +41,7 @@ def opened(world, *plugins):
 def place(world, name, rows=None, *, simulate=False, keep=False):
     """Place a job's next chunk; where its tasks are then, or None."""
     session = world.session
-    before = books(session)
+    before = accounts(session)
     statement = session.statement()
     job = world.job_of(name)
     placed = GangPlacer(session).place(statement, job, rows, simulate=simulate)
@@ -54,9 +54,9 @@ def place(world, name, rows=None, *, simulate=False, keep=False):
         statement.keep()
     else:
         statement.discard()
-        assert books(session) == before
+        assert accounts(session) == before
     if not placed:
-        assert books(session) == before
+        assert accounts(session) == before
     return found if placed else None
 
 

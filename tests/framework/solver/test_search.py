@@ -21,7 +21,7 @@ from pumice.solver.gpu_counts import fits_empty_cluster
 from pumice.solver.plan_filters import packs
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.task_batches import active_count
-from pumice.testing.session_state import books
+from pumice.testing.session_state import accounts
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, policy, promised
 from tests.plugins._fair import FairWorld, ask
@@ -92,7 +92,7 @@ class Search:
             for s in (nodes.shares(row) for row in range(len(nodes)))
         ]
         held = [ask.get_queue_allocated_resources(q) for q in self.session.queues.values()]
-        found = {**books(self.session), "shares": repr(shares), "queues": repr(held)}
+        found = {**accounts(self.session), "shares": repr(shares), "queues": repr(held)}
         return {**found, "held": [sorted(row) for row in found["held"]]}
 
 

@@ -63,10 +63,10 @@ class TestFixtures:
         outcome = schedule(tiers=[["gang"]])
         assert outcome.placed("j") == {"a": 2}
         assert outcome.bound == {"j-t-0": "a", "j-t-1": "a"}
-        assert (outcome.evicted, outcome.promised, outcome.waiting("j")) == ([], {}, "")
+        assert (outcome.evicted, outcome.pipelined, outcome.waiting("j")) == ([], {}, "")
         assert outcome.phase("r") == "Running"
 
-    def test_a_job_that_waits_tells_why(self, cluster, schedule):
+    def test_a_job_that_waits_reports_why(self, cluster, schedule):
         cluster.nodes("a", cpu=1).job("j", tasks=2, cpu=1)
         outcome = schedule(tiers=[["gang"]])
         assert outcome.placed("j") == {}
@@ -81,7 +81,7 @@ class TestFixtures:
         outcome.assert_evicted("r-t-0")
         outcome.assert_placed("j", on="a")
 
-    def test_a_name_that_is_not_there_is_told(self, cluster, schedule):
+    def test_a_name_that_is_not_there_is_reported(self, cluster, schedule):
         cluster.job("j")
         with pytest.raises(KeyError, match="has no job 'k'; it has j"):
             schedule(tiers=[["gang"]]).waiting("k")
@@ -128,7 +128,7 @@ class TestPolicies:
         with pytest.raises(TypeError, match="either a policy or its tiers"):
             schedule({"actions": ["allocate"]}, tiers=[["gang"]])
 
-    def test_what_is_wrong_with_a_policy_is_told(self, schedule):
+    def test_what_is_wrong_with_a_policy_is_reported(self, schedule):
         with pytest.raises(PolicyError, match="did you mean 'gang'"):
             schedule(tiers=[["gagn"]])
 
@@ -160,7 +160,7 @@ class TestFailures:
                 lambda o: o.assert_placed("k", on="a"),
                 [
                     "k should be placed on a, is on {'b': 1}",
-                    "shut: predicate(k-t-0) refuses 1 of 2",
+                    "shut: predicate(k-t-0) rejects 1 of 2",
                 ],
                 id="elsewhere",
             ),
@@ -182,7 +182,7 @@ class TestFailures:
             ),
         ],
     )
-    def test_an_assertion_tells_who_said_what(self, outcome, check, words):
+    def test_an_assertion_shows_the_votes(self, outcome, check, words):
         with pytest.raises(AssertionError) as caught:
             check(outcome)
         for word in words:
@@ -328,21 +328,21 @@ class TestContract:
         "cls, rule",
         [
             (_Forgetful, "undoing_restores_its_state"),
-            (_Meddling, "it_changes_nothing_that_it_is_given"),
-            (_Scribbling, "it_changes_nothing_that_it_is_given"),
-            (_Labelling, "it_changes_nothing_that_it_is_given"),
-            (_Shortening, "it_changes_nothing_that_it_is_given"),
+            (_Meddling, "it_does_not_modify_its_input"),
+            (_Scribbling, "it_does_not_modify_its_input"),
+            (_Labelling, "it_does_not_modify_its_input"),
+            (_Shortening, "it_does_not_modify_its_input"),
             (_Moody, "it_is_deterministic"),
             (_Counting, "asked_twice_it_answers_the_same"),
             (_Stubborn, "its_orders_are_consistent"),
             (_TwoFaced, "its_vector_and_scalar_forms_agree"),
             (_OtherKey, "its_vector_and_scalar_forms_agree"),
-            (_TooFar, "its_answers_reach_no_farther_than_their_scope"),
+            (_TooFar, "its_answers_stay_within_their_scope"),
             (_Fearful, "it_tolerates_an_empty_cluster"),
             (_Unmarked, "it_loads_without_a_warning"),
         ],
     )
-    def test_who_breaks_a_rule_is_found_out(self, cls, rule):
+    def test_a_plugin_that_breaks_a_rule_fails_its_test(self, cls, rule):
         assert f"test_{rule}" in broken_rules(cls)
 
     def test_who_keeps_the_rules_passes(self):
@@ -372,7 +372,7 @@ def isolated(code: str) -> str:
 
 
 def test_without_hypothesis_the_strategies_tell_what_to_install():
-    told = isolated(
+    output = isolated(
         """
         import sys
         sys.modules["hypothesis"] = None
@@ -382,19 +382,19 @@ def test_without_hypothesis_the_strategies_tell_what_to_install():
             print(error)
         """
     )
-    assert "needs hypothesis, which is not installed" in told
-    assert "pumice-framework[testing]" in told
+    assert "needs hypothesis, which is not installed" in output
+    assert "pumice-framework[testing]" in output
 
 
 def test_the_pytest_plugin_imports_next_to_nothing():
     heavy = ["numpy", "pydantic", "loguru", "hypothesis", "yaml", "stevedore", "pumice.plugin"]
-    told = isolated(
+    output = isolated(
         f"""
         import pumice.testing.plugin, sys
         print([name for name in {heavy} if name in sys.modules])
         """
     )
-    assert told.strip() == "[]"
+    assert output.strip() == "[]"
 
 
 NODE = """{apiVersion: v1, kind: Node, metadata: {name: n1},

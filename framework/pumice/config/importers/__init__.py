@@ -1,8 +1,8 @@
-"""Policies from the configuration files of other schedulers, one module for each.
+"""Imports the configuration files of other schedulers as policies, one package for each.
 
-The module ``NAME`` has a function ``import_NAME(text, *, where)`` that gives the policy, in the
-shape of the TOML file, and notes on what could not be taken over; ``where`` names the text in
-errors. That it is there is enough to make it known to ``pumice config import``.
+The package ``NAME`` has a function ``import_NAME(text, *, where)`` that returns the policy, in the
+structure of the TOML file, and notes on what could not be imported; ``where`` names the text in
+errors. ``pumice config import`` finds it by its name.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def importer(name: str) -> Importer:
     names = importer_names()
     if name not in names:
         raise PumiceError(
-            f"there is no import from {name!r}{did_you_mean(name, names)}",
+            f"there is no importer for {name!r}{did_you_mean(name, names)}",
             hint=f"known: {', '.join(names)}",
         )
-    found: Importer = getattr(import_module(f"{__name__}.{name}"), f"import_{name}")
-    return found
+    function: Importer = getattr(import_module(f"{__name__}.{name}"), f"import_{name}")
+    return function

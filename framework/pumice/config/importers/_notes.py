@@ -1,4 +1,4 @@
-"""What an import could not take over, told where it stands."""
+"""Notes on what could not be imported, with its place in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pumice.errors import PolicyError
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing of the imported file that the policy does not have, or has otherwise."""
+    """Something in the imported file that the policy lacks or has in another form."""
 
     path: KeyPath
     text: str
@@ -23,8 +23,8 @@ class Note:
 
 
 @dataclass(slots=True)
-class Remarks:
-    """Gathers notes, and problems that are told together."""
+class ImportNotes:
+    """Collects notes, and problems that are reported together."""
 
     where: str
     notes: list[Note] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The text of another scheduler's configuration as plain data."""
+"""Reads the text of another scheduler's configuration."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pumice.errors import PolicyError
 
 
 def read_configuration(text: str, where: str, *, may_be_empty: bool = False) -> Mapping[str, Any]:
-    """The configuration in YAML text, which may be that of a ConfigMap around it.
+    """The configuration in YAML text, which may be inside a ConfigMap.
 
-    :raises PolicyError: there is none in it.
+    :raises PolicyError: the text has no configuration.
     """
     try:
         data = yaml.safe_load(text)
@@ -34,12 +34,12 @@ def read_configuration(text: str, where: str, *, may_be_empty: bool = False) -> 
 
 def _from_config_map(data: Mapping[str, Any], where: str) -> str:
     entries = data.get("data")
-    held = entries.items() if isinstance(entries, Mapping) else ()
-    texts = {str(key): text for key, text in held if isinstance(text, str)}
+    items = entries.items() if isinstance(entries, Mapping) else ()
+    texts = {str(key): text for key, text in items if isinstance(text, str)}
     named = {key: text for key, text in texts.items() if key.endswith(".conf")} or texts
     if len(named) != 1:
-        found = " and ".join(named) or "none"
+        listed = " and ".join(named) or "none"
         raise PolicyError(
-            where, [f"{where}: data: a ConfigMap should have one configuration, not {found}"]
+            where, [f"{where}: data: a ConfigMap should have one configuration, not {listed}"]
         )
     return next(iter(named.values()))

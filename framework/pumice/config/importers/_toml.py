@@ -33,7 +33,7 @@ def write_toml(policy: Mapping[str, Any], title: str, notes: Iterable[object] = 
 def _comment(title: str, notes: Sequence[object]) -> str:
     lines = [title]
     if notes:
-        lines += ["", "Not taken over as it stands there:"]
+        lines += ["", "Not imported as it is:"]
     for note in notes:
         lines += _wrapped(str(note))
     return "\n".join(f"# {line}".rstrip() for line in lines)
@@ -65,7 +65,7 @@ def _pair(key: str, value: Any) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value on one line, which tomli_w writes over several."""
+    """A value on one line; tomli_w would use several."""
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"

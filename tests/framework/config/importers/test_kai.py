@@ -50,7 +50,7 @@ def shard(**spec):
     return import_kai(json.dumps({"kind": "SchedulingShard", "spec": spec}))
 
 
-def told(notes):
+def texts(notes):
     return [str(note) for note in notes]
 
 
@@ -118,7 +118,7 @@ def test_depths_are_options_of_actions():
     policy, notes = imported(actions="allocate, reclaim", rest=rest)
     assert policy["action"]["fair_allocate"] == {"queueDepth": 10}
     assert "queueDepth" not in policy["action"]["solve_reclaim"]
-    assert told(notes) == [
+    assert texts(notes) == [
         "queueDepthPerAction.stalegangeviction: without effect: no such action has a depth"
     ]
 
@@ -128,7 +128,7 @@ def test_an_action_of_depth_zero_is_left_out():
         actions="allocate, reclaim", rest="queueDepthPerAction: {reclaim: 0}\n"
     )
     assert policy["actions"] == ["fair_allocate"]
-    assert "at depth 0 reclaim does nothing" in told(notes)[0]
+    assert "at depth 0 reclaim has no effect" in texts(notes)[0]
 
 
 def test_what_has_no_effect_or_is_unknown_is_noted():
@@ -141,13 +141,13 @@ def test_what_has_no_effect_or_is_unknown_is_noted():
     )
     assert names(policy) == ["fairshare"]
     assert "plugin" not in policy
-    assert told(notes) == [
+    assert texts(notes) == [
         "schedulerPeriod: KAI does not know it",
         "tiers[0].plugins[0].disableJobOrder: without effect, in KAI too",
         "tiers[0].plugins[0].argument: KAI does not know it; did you mean 'arguments'?",
         "tiers[0].plugins[0].arguments.reclaimerUtilizationMultiplier: KAI does not know it; "
         "did you mean 'relcaimerSaturationMultiplier'?",
-        "tiers[0].plugins[0].arguments.kValue: 'much' cannot be read, so KAI keeps its default",
+        "tiers[0].plugins[0].arguments.kValue: 'much' cannot be read, so KAI uses its default",
     ]
 
 
@@ -155,10 +155,12 @@ def test_plugins_that_kai_does_not_have_and_second_ones_are_left_out():
     text = "tiers: [{plugins: [{name: elastc}, {name: ray}, {name: ray}]}]"
     policy, notes = import_kai(text)
     assert names(policy) == ["ray"]
-    unknown, twice = told(notes)
+    unknown, twice = texts(notes)
     assert unknown.startswith("tiers[0].plugins[0]: KAI has no plugin 'elastc'")
     assert "did you mean 'elastic'?" in unknown
-    assert twice == "tiers[0].plugins[2]: ray is listed twice; here it is asked once, where first"
+    assert (
+        twice == "tiers[0].plugins[2]: ray is listed twice; here it counts once, at its first place"
+    )
 
 
 def test_parts_that_are_not_installed_keep_their_arguments(catalog):
@@ -167,7 +169,7 @@ def test_parts_that_are_not_installed_keep_their_arguments(catalog):
     assert policy["plugin"] == {"fairshare": {"kValue": "much"}}
 
 
-def test_usage_is_kept_by_ourselves():
+def test_usage_is_recorded_by_pumice():
     rest = """
 usageDBConfig:
   clientType: prometheus
@@ -187,7 +189,7 @@ usageDBConfig:
         "usage.queryResolution": "30s",
     }
     assert len(notes) == 1
-    assert "its own history" in str(notes[0])
+    assert "records what queues use" in str(notes[0])
     assert "secret" not in write_toml(policy, "", notes)
     assert policy_from_dict(policy).plugins[0].options.window == 7 * 86400
 
@@ -196,22 +198,22 @@ def test_a_cron_window_slides():
     rest = "usageDBConfig: {usageParams: {windowType: cron, cronString: '0 0 * * *'}}\n"
     policy, notes = imported("proportion", rest=rest)
     assert policy["plugin"]["fairshare"] == {"usage.windowSize": "7d"}
-    assert "cron" in told(notes)[0]
+    assert "cron" in texts(notes)[0]
 
 
 @pytest.mark.parametrize(
     "text, problem",
     [
         ("actions: 'allocat'", "actions: KAI has no action 'allocat'; did you mean 'allocate'?"),
-        ("actions: [allocate]", "actions: should be one text"),
+        ("actions: [allocate]", "actions: should be one string"),
         ("tiers: 7", "tiers: should be a list of tables, not 7"),
         ("tiers: [{plugins: [ray]}]", "tiers[0].plugins: should be a list of tables"),
-        ("tiers: [{plugins: []}]", "tiers: there is no plugin"),
+        ("tiers: [{plugins: []}]", "tiers: no plugin is left"),
         ("queueDepthPerAction: {reclaim: many}", "queueDepthPerAction.reclaim: should be a number"),
         ("queueDepthPerAction: {reclaim: -2}", "queueDepthPerAction.reclaim: should be a number"),
         (
             "tiers: [{plugins: [{name: proportion, arguments: {kValue: [1]}}]}]",
-            "tiers[0].plugins[0].arguments.kValue: should be a text, not [1]",
+            "tiers[0].plugins[0].arguments.kValue: should be a string, not [1]",
         ),
         (
             "usageDBConfig: {usageParams: {tumblingWindowStartTime: noon}}",
@@ -301,7 +303,7 @@ def test_plugins_and_actions_are_switched_ranked_and_given_arguments():
     assert found[-1] == "reflectjoborder"
     assert "podaffinity" not in found
     assert policy["plugin"]["nodeplacement"] == {"gpu": "spread"}
-    (note,) = told(notes)
+    (note,) = texts(notes)
     assert "KAI has no plugin 'ours'" in note
 
 
@@ -325,7 +327,7 @@ def test_flags_become_options_or_notes():
     assert options["solve_reclaim"].allow_consolidating is False
     assert loaded.scheduler.period == 2
     assert loaded.plugins[0].options.model_dump(by_alias=True)["restrictNodeScheduling"] is True
-    assert [text.partition(":")[0] for text in told(notes)] == [
+    assert [text.partition(":")[0] for text in texts(notes)] == [
         "spec.extra", "spec.partitionLabelValue", "spec.args.v"
     ]  # fmt: skip
 

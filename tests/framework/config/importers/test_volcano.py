@@ -56,7 +56,7 @@ def imported(plugin="nodeorder", actions="allocate", rest="", **entry):
     return import_volcano(f"{head}{json.dumps({'name': plugin, **entry})}\n{rest}")
 
 
-def told(notes):
+def texts(notes):
     return [str(note) for note in notes]
 
 
@@ -175,7 +175,7 @@ def test_simulated_removals_go_only_when_both_of_their_switches_are_off():
 def test_a_switch_of_what_the_plugin_does_not_answer_has_no_effect():
     policy, notes = imported("nodeorder", enableJobOrder=False, enabledClusterOrder=True)
     assert policy["tiers"] == [{"plugins": ["nodeorder"]}]
-    assert told(notes) == [
+    assert texts(notes) == [
         "tiers[0].plugins[0].enabledClusterOrder: without effect: nothing orders clusters",
         "tiers[0].plugins[0].enableJobOrder: without effect: nodeorder does not answer job_order",
     ]
@@ -193,9 +193,9 @@ def test_the_tree_of_queues_is_an_option(plugin):
 def test_the_tree_of_queues_is_no_argument():
     policy, notes = imported("drf", arguments={"hierarchy": True})
     assert "plugin" not in policy
-    assert told(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
-    assert told(imported("binpack", enableHierarchy=True)[1]) == [
-        "tiers[0].plugins[0].enableHierarchy: without effect: binpack knows no tree of queues"
+    assert texts(notes) == ["tiers[0].plugins[0].arguments.hierarchy: Volcano does not know it"]
+    assert texts(imported("binpack", enableHierarchy=True)[1]) == [
+        "tiers[0].plugins[0].enableHierarchy: without effect: binpack has no queue tree"
     ]
 
 
@@ -209,11 +209,11 @@ def test_the_tree_of_queues_is_no_argument():
         ("argument", "arguments"),
     ],
 )
-def test_unknown_switches_are_told_with_the_nearest_name(flag, near):
+def test_unknown_switches_are_reported_with_the_nearest_name(flag, near):
     policy, notes = imported("gang", **{flag: False})
     assert policy["tiers"] == [{"plugins": ["gang"]}]
     expected = f"tiers[0].plugins[0].{flag}: Volcano does not know it; did you mean {near!r}?"
-    assert told(notes) == [expected]
+    assert texts(notes) == [expected]
 
 
 # -- arguments
@@ -253,7 +253,7 @@ def test_arguments_become_options_under_the_same_name(plugin, key, value, taken)
         ("nodeorder", "leastrequested.weight", 3.0, "a whole number, without quotes"),
         ("nodeorder", "leastrequested.weight", True, "a whole number, without quotes"),
         ("binpack", "binpack.resources.nvidia.com/gpu", "2", "a whole number, without quotes"),
-        ("binpack", "binpack.resources", 7, "a text, in quotes"),
+        ("binpack", "binpack.resources", 7, "a string, in quotes"),
         ("overcommit", "overcommit-factor", "2", "a number, without quotes"),
         ("predicates", "predicate.PodAffinityEnable", "no", "true or false"),
         ("predicates", "predicate.PodAffinityEnable", 1, "true or false"),
@@ -262,19 +262,19 @@ def test_arguments_become_options_under_the_same_name(plugin, key, value, taken)
         ("nodeorder", "leastrequested.weight", None, "a whole number, without quotes"),
     ],
 )
-def test_what_volcano_passes_over_is_left_out(plugin, key, value, wanted):
+def test_what_volcano_ignores_is_left_out(plugin, key, value, wanted):
     policy, notes = imported(plugin, arguments={key: value})
     assert "plugin" not in policy
-    assert told(notes) == [
+    assert texts(notes) == [
         f"tiers[0].plugins[0].arguments.{key}: {value!r} should be {wanted}, "
-        "so Volcano keeps its default"
+        "so Volcano uses its default"
     ]
 
 
-def test_an_unknown_argument_is_told_with_the_nearest_name():
+def test_an_unknown_argument_is_reported_with_the_nearest_name():
     policy, notes = imported("nodeorder", arguments={"leastrequest.weight": 3})
     assert "plugin" not in policy
-    assert told(notes)[0].endswith(
+    assert texts(notes)[0].endswith(
         "Volcano does not know it; did you mean 'leastrequested.weight'?"
     )
 
@@ -296,11 +296,38 @@ configurations:
 """,
     )
     assert policy["action"] == {"preempt": {"enableTopologyAwarePreemption": True}}
-    passed_over, second, unknown, idle = told(notes)
+    passed_over, second, unknown, idle = texts(notes)
     assert passed_over.startswith("configurations[0].arguments.minCandidateNodesAbsolute: '2' ")
-    assert second == "configurations[1]: Volcano heeds only the first configuration of preempt"
+    assert second == "configurations[1]: Volcano uses only the first configuration of preempt"
     assert unknown.endswith("did you mean 'predicateErrorCacheEnable'?")
-    assert idle == "configurations[3]: the action 'reclaim' does not run, so its options do nothing"
+    assert (
+        idle
+        == "configurations[3]: the action 'reclaim' does not run, so its options have no effect"
+    )
+    assert policy_from_dict(policy).warnings == ()
+
+
+def test_gang_actions_heed_the_error_cache_of_allocate():
+    policy, notes = imported(
+        "priority",
+        actions="allocate, gangpreempt, gangreclaim",
+        rest="""
+configurations:
+- name: allocate
+  arguments: {predicateErrorCacheEnable: false}
+- name: gangreclaim
+  arguments: {predicateErrorCacheEnable: true, maxDomains: 2}
+""",
+    )
+    assert policy["action"] == {
+        "allocate": {"predicateErrorCacheEnable": False},
+        "gangpreempt": {"predicateErrorCacheEnable": False},
+        "gangreclaim": {"predicateErrorCacheEnable": False, "maxDomains": 2},
+    }
+    assert texts(notes) == [
+        "configurations: Volcano does not know predicateErrorCacheEnable of gangreclaim: "
+        "set that of allocate"
+    ]
     assert policy_from_dict(policy).warnings == ()
 
 
@@ -322,7 +349,7 @@ schedulePeriod: 1s
     assert head.splitlines() == [
         "# Imported from x.",
         "#",
-        "# Not taken over as it stands there:",
+        "# Not imported as it is:",
         "# - schedulePeriod: Volcano does not know it",
         "# - metrics: how Volcano measures the usage of nodes has no counterpart here",
         "#     type: elasticsearch",
@@ -337,21 +364,21 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     policy, notes = import_volcano(HELM + "  - name: nodeoder\n- plugins:\n  - name: snapshot\n")
     assert len(policy["tiers"]) == 2
     assert len(policy["tiers"][1]["plugins"]) == 6
-    near, own, empty = told(notes)
+    near, own, empty = texts(notes)
     assert near.startswith(
-        "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and goes on without; "
+        "tiers[1].plugins[6]: Volcano has no plugin 'nodeoder' and ignores it; "
         "did you mean 'nodeorder'?"
     )
     assert "'snapshot'" in own
     assert empty == "tiers[2]: the tier has no plugins and is left out"
 
 
-def test_parts_that_are_not_installed_are_kept_and_told(catalog):
+def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
     text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    arguments: {a.b: 1}\n"
     policy, notes = import_volcano(text, catalog=catalog)
     assert policy["tiers"] == [{"plugins": ["gang"]}]
     assert policy["plugin"] == {"gang": {"a.b": 1}}
-    assert told(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
+    assert texts(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
 
 
 def test_what_stands_twice_counts_once():
@@ -389,9 +416,9 @@ tiers:
         ("actions: 'allocat'", "Volcano has no action 'allocat'; did you mean 'allocate'?"),
         ("actions: 'allocate,'", "a name is missing in 'allocate,'"),
         ("actions: ''", "a name is missing in ''"),
-        ("actions: [allocate]", "should be one text"),
-        ("{}", "should be one text"),
-        ("actions: allocate", "there is no plugin"),
+        ("actions: [allocate]", "should be one string"),
+        ("{}", "should be one string"),
+        ("actions: allocate", "no plugin is left"),
         ("actions: allocate\ntiers: 7", "tiers: should be a list of tables, not 7"),
         ("actions: allocate\ntiers: [{plugins: [gang]}]", "should be a list of tables"),
         (
@@ -405,7 +432,7 @@ tiers:
         (
             "actions: allocate\n"
             "tiers: [{plugins: [{name: proportion}, {name: drf, enableHierarchy: true}]}]",
-            "tiers[0]: Volcano refuses proportion and drf with enableHierarchy in one tier",
+            "tiers[0]: Volcano rejects proportion and drf with enableHierarchy in one tier",
         ),
         ("- a\n- b", "should be a table"),
         ("", "should be a table"),
@@ -419,7 +446,7 @@ def test_what_volcano_refuses_is_refused(text, message):
     assert all(problem.startswith("my.conf") for problem in problems)
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     text = "actions: x, y\ntiers: [{plugins: [{name: [z], enableHierarchy: true, arguments: 1}]}]"
     assert len(refused(text)) == 3
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pumice._nearest import did_you_mean
-from pumice.config.importers._notes import Note, Remarks
+from pumice.config.importers._notes import ImportNotes, Note
 from pumice.config.importers._text import read_configuration
 from pumice.config.importers.kai.shard import expand_shard
-from pumice.config.kai import ACTIONS, PLUGINS, translate_kai
+from pumice.config.importers.kai.translate import ACTIONS, PLUGINS, translate_kai
 from pumice.config.lines import KeyPath
 from pumice.config.options import validate
 from pumice.discovery import Catalog, Kind
@@ -48,79 +48,81 @@ _DEFAULT_WINDOW = "7d"
 def import_kai(
     text: str, *, where: str = "the configuration", catalog: Catalog | None = None
 ) -> tuple[dict[str, Any], list[Note]]:
-    """The policy, in the shape of the TOML file, and what of the YAML text it does not say.
+    """The policy, in the structure of the TOML file, and notes on what it does not express.
 
-    The text is the scheduler's configuration, a ConfigMap that holds it, or a SchedulingShard, of
-    which KAI's operator makes it. An empty one stands for KAI's default.
+    The text is the scheduler's configuration, a ConfigMap with it, or a SchedulingShard, from
+    which KAI's operator makes it. An empty text means KAI's default.
 
-    :raises PolicyError: KAI would refuse the file, or no policy can say it.
+    :raises PolicyError: KAI would reject the file, or no policy can express it.
     """
     return _Import(where, catalog).whole(read_configuration(text, where, may_be_empty=True))
 
 
 class _Import:
     def __init__(self, where: str, catalog: Catalog | None) -> None:
-        self._remarks = Remarks(where)
+        self._notes = ImportNotes(where)
         self._catalog = catalog or Catalog()
 
     def whole(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         config: dict[str, Any] = {}
         if data.get("kind") == "SchedulingShard":
-            data = expand_shard(self._remarks.table(("spec",), data.get("spec")), self._remarks)
-            self._remarks.raise_any()
+            data = expand_shard(self._notes.table(("spec",), data.get("spec")), self._notes)
+            self._notes.raise_any()
             config = {key: data[key] for key in ("plugin", "action", "scheduler") if key in data}
         else:
             for key in data:
                 if key not in _KEYS:
                     near = did_you_mean(key, _KEYS)
-                    self._remarks.note((str(key),), f"KAI does not know it{near}")
+                    self._notes.note((str(key),), f"KAI does not know it{near}")
         actions = self._actions(data.get("actions"))
         depths = self._depths(data.get("queueDepthPerAction"), actions)
         config["actions"] = [name for name in actions if depths.get(name) != 0]
         config["queueDepthPerAction"] = {n: depth for n, depth in depths.items() if depth > 0}
-        tiers = self._remarks.tables(("tiers",), data.get("tiers"))
+        tiers = self._notes.tables(("tiers",), data.get("tiers"))
         if tiers:
             config["tiers"] = [{"plugins": self._plugins(tiers)}]
             if not config["tiers"][0]["plugins"]:
-                self._remarks.problem(("tiers",), "there is no plugin, and a policy needs one")
+                self._notes.problem(("tiers",), "no plugin is left, and a policy needs one")
         if data.get("usageDBConfig"):
             self._take_usage(config, data["usageDBConfig"])
-        self._remarks.raise_any()
-        return translate_kai(config, where=self._remarks.where), self._remarks.notes
+        self._notes.raise_any()
+        return translate_kai(config, where=self._notes.where), self._notes.notes
 
     # -- actions
 
     def _actions(self, value: Any) -> list[str]:
         path: KeyPath = ("actions",)
         if value is not None and not isinstance(value, str):
-            wanted = "one text, like 'allocate, reclaim'"
-            self._remarks.problem(path, f"should be {wanted}, not {value!r}")
+            wanted = "one string, like 'allocate, reclaim'"
+            self._notes.problem(path, f"should be {wanted}, not {value!r}")
             return []
         names: list[str] = []
         for name in (part.strip() for part in (value or ", ".join(ACTIONS)).split(",")):
             if name in names:
-                self._remarks.note(path, f"{name} would run twice; here it runs once, where first")
+                self._notes.note(
+                    path, f"{name} would run twice; here it runs once, at its first place"
+                )
             elif name in ACTIONS:
                 names.append(name)
             else:
                 near = did_you_mean(name, list(ACTIONS))
-                self._remarks.problem(path, f"KAI has no action {name!r}{near}")
+                self._notes.problem(path, f"KAI has no action {name!r}{near}")
         return names
 
     def _depths(self, value: Any, actions: list[str]) -> dict[str, int]:
-        """How many jobs of a queue an action looks at, where that is limited."""
+        """The number of jobs per queue that an action considers, where it is limited."""
         depths: dict[str, int] = {}
-        for name, depth in self._remarks.table(("queueDepthPerAction",), value).items():
+        for name, depth in self._notes.table(("queueDepthPerAction",), value).items():
             path: KeyPath = ("queueDepthPerAction", str(name))
             if isinstance(depth, bool) or not isinstance(depth, int) or depth < -1:
-                self._remarks.problem(path, f"should be a number from 0, or -1, not {depth!r}")
+                self._notes.problem(path, f"should be a number from 0, or -1, not {depth!r}")
             elif name not in ACTIONS or name in _DEPTHLESS:
                 near = did_you_mean(name, list(ACTIONS)) if name not in ACTIONS else ""
-                self._remarks.note(path, f"without effect: no such action has a depth{near}")
+                self._notes.note(path, f"without effect: no such action has a depth{near}")
             elif name in actions and depth >= 0:
                 depths[name] = depth
                 if depth == 0:
-                    self._remarks.note(path, f"at depth 0 {name} does nothing, so it is left out")
+                    self._notes.note(path, f"at depth 0 {name} has no effect, so it is left out")
         return depths
 
     # -- plugins
@@ -129,16 +131,16 @@ class _Import:
         entries: dict[str, Any] = {}
         for number, tier in enumerate(tiers):
             path: KeyPath = ("tiers", number, "plugins")
-            for position, entry in enumerate(self._remarks.tables(path, tier.get("plugins"))):
+            for position, entry in enumerate(self._notes.tables(path, tier.get("plugins"))):
                 place = (*path, position)
                 name = entry.get("name")
                 if name not in KNOWN_PLUGINS:
                     near = did_you_mean(name, KNOWN_PLUGINS)
-                    text = f"KAI has no plugin {name!r} and goes on without{near}"
-                    self._remarks.note(place, f"{text} (if it is one of your own, add it by hand)")
+                    text = f"KAI has no plugin {name!r} and ignores it{near}"
+                    self._notes.note(place, f"{text} (if it is one of your own, add it by hand)")
                 elif name in entries:
-                    text = f"{name} is listed twice; here it is asked once, where first"
-                    self._remarks.note(place, text)
+                    text = f"{name} is listed twice; here it counts once, at its first place"
+                    self._notes.note(place, text)
                 else:
                     entries[name] = self._plugin(name, entry, place)
         return list(entries.values())
@@ -146,23 +148,23 @@ class _Import:
     def _plugin(self, name: str, entry: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
         for key in entry:
             if key in _WITHOUT_EFFECT:
-                self._remarks.note((*path, key), "without effect, in KAI too")
+                self._notes.note((*path, key), "without effect, in KAI too")
             elif key not in ("name", "arguments"):
                 near = did_you_mean(key, ("arguments", *_WITHOUT_EFFECT))
-                self._remarks.note((*path, str(key)), f"KAI does not know it{near}")
+                self._notes.note((*path, str(key)), f"KAI does not know it{near}")
         known = _ARGUMENTS.get(name, ())
         taken = {}
-        arguments = self._remarks.table((*path, "arguments"), entry.get("arguments"))
+        arguments = self._notes.table((*path, "arguments"), entry.get("arguments"))
         for key, value in arguments.items():
             place = (*path, "arguments", str(key))
             if key not in known:
-                self._remarks.note(place, f"KAI does not know it{did_you_mean(key, known)}")
+                self._notes.note(place, f"KAI does not know it{did_you_mean(key, known)}")
             elif isinstance(value, Mapping | list) or value is None:
-                self._remarks.problem(place, f"should be a text, not {value!r}")
+                self._notes.problem(place, f"should be a string, not {value!r}")
             elif self._fits(name, str(key), str(value)):
                 taken[str(key)] = str(value)
             else:
-                self._remarks.note(place, f"{value!r} cannot be read, so KAI keeps its default")
+                self._notes.note(place, f"{value!r} cannot be read, so KAI uses its default")
         return {"name": name, "arguments": taken} if taken else {"name": name}
 
     def _fits(self, plugin: str, key: str, value: str) -> bool:
@@ -177,8 +179,8 @@ class _Import:
 
     def _take_usage(self, config: dict[str, Any], value: Any) -> None:
         path: KeyPath = ("usageDBConfig",)
-        usage = self._remarks.table(path, value)
-        params = self._remarks.table((*path, "usageParams"), usage.get("usageParams"))
+        usage = self._notes.table(path, value)
+        params = self._notes.table((*path, "usageParams"), usage.get("usageParams"))
         options = {
             f"usage.{key}": params[key] for key in _USAGE_PARAMS if params.get(key) is not None
         }
@@ -188,22 +190,20 @@ class _Import:
             options["usage.tumblingWindowStartTime"] = self._epoch(path, start)
         if options.get("usage.windowType") == "cron":
             del options["usage.windowType"]
-            text = "windows by a cron expression have no counterpart; a sliding one is kept"
-            self._remarks.note((*path, "usageParams", "windowType"), text)
-        extra = self._remarks.table(
-            (*path, "usageParams", "extraParams"), params.get("extraParams")
-        )
+            text = "cron windows have no counterpart; a sliding window is used instead"
+            self._notes.note((*path, "usageParams", "windowType"), text)
+        extra = self._notes.table((*path, "usageParams", "extraParams"), params.get("extraParams"))
         if extra.get("queryResolution"):
             options["usage.queryResolution"] = extra["queryResolution"]
         config.setdefault("plugin", {})["proportion"] = options
-        text = "usage is not asked of a database: Pumice keeps its own history of what queues hold"
-        self._remarks.note(path, text)
+        text = "usage is not read from a database: Pumice records what queues use itself"
+        self._notes.note(path, text)
 
     def _epoch(self, path: KeyPath, value: Any) -> float:
         try:
-            told = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+            time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         except ValueError:
             place = (*path, "usageParams", "tumblingWindowStartTime")
-            self._remarks.problem(place, f"should be a time, not {value!r}")
+            self._notes.problem(place, f"should be a time, not {value!r}")
             return 0.0
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

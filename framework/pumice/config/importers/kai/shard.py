@@ -1,11 +1,11 @@
-"""A SchedulingShard as the scheduler configuration that KAI's operator makes of it."""
+"""Turns a SchedulingShard into the scheduler configuration that KAI's operator makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from pumice.config.importers._notes import Remarks
+from pumice.config.importers._notes import ImportNotes
 from pumice.config.lines import KeyPath
 
 _ACTIONS = {
@@ -62,50 +62,50 @@ FLAGS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "schedule-period": (("scheduler", "", "period"),),
     "scheduler-name": (("scheduler", "", "scheduler_names"),),
 }
-"""Flags of the scheduler → (part of the policy, its name with KAI, option)."""
+"""Flags of the scheduler → (part of the policy, its name in KAI, option)."""
 
 
-def expand_shard(spec: Mapping[str, Any], remarks: Remarks) -> dict[str, Any]:
-    """The configuration, in KAI's names, with options from flags as tables of a policy."""
-    return _Shard(spec, remarks).expand()
+def expand_shard(spec: Mapping[str, Any], notes: ImportNotes) -> dict[str, Any]:
+    """The configuration with KAI's names; options from flags are tables of a policy."""
+    return _Shard(spec, notes).expand()
 
 
 class _Shard:
-    def __init__(self, spec: Mapping[str, Any], remarks: Remarks) -> None:
+    def __init__(self, spec: Mapping[str, Any], notes: ImportNotes) -> None:
         self._spec = spec
-        self._remarks = remarks
+        self._notes = notes
 
     def expand(self) -> dict[str, Any]:
         for key in self._spec:
             if key not in _KEYS:
-                self._remarks.note(("spec", str(key)), "KAI does not know it")
+                self._notes.note(("spec", str(key)), "KAI does not know it")
         config: dict[str, Any] = {"actions": "", "tiers": []}
         strategy = self._strategy()
         spread = "spread" in strategy.values()
         off = {"consolidation"} if spread else set()
-        actions = self._chosen("actions", _ACTIONS, off)
+        actions = self._enabled("actions", _ACTIONS, off)
         config["actions"] = ", ".join(name for name, _ in actions)
         config["tiers"] = [{"plugins": self._plugins(strategy)}]
         for key in ("queueDepthPerAction", "usageDBConfig"):
             if self._spec.get(key):
                 config[key] = self._spec[key]
         if self._spec.get("partitionLabelValue"):
-            text = "which nodes, queues and jobs it is about is told by the objects that are given"
-            self._remarks.note(("spec", "partitionLabelValue"), text)
+            text = "without effect: the nodes, queues and jobs are those in the given objects"
+            self._notes.note(("spec", "partitionLabelValue"), text)
         self._take_flags(config, {name for name, _ in actions})
         return config
 
     def _strategy(self) -> dict[str, str]:
-        given = self._remarks.table(
+        strategies = self._notes.table(
             ("spec", "placementStrategy"), self._spec.get("placementStrategy")
         )
         strategy = {"gpu": "binpack", "cpu": "binpack"}
-        for key, value in given.items():
+        for key, value in strategies.items():
             if key not in strategy:
-                self._remarks.note(("spec", "placementStrategy", str(key)), "KAI does not know it")
+                self._notes.note(("spec", "placementStrategy", str(key)), "KAI does not know it")
             elif value not in _STRATEGIES:
                 text = f"should be binpack or spread, not {value!r}"
-                self._remarks.problem(("spec", "placementStrategy", key), text)
+                self._notes.problem(("spec", "placementStrategy", key), text)
             else:
                 strategy[key] = value
         return strategy
@@ -116,7 +116,7 @@ class _Shard:
         defaults: dict[str, dict[str, Any]] = {"nodeplacement": dict(strategy)}
         if self._spec.get("kValue") is not None:
             defaults["proportion"] = {"kValue": str(self._spec["kValue"])}
-        runtimes = self._remarks.table(("spec", "minRuntime"), self._spec.get("minRuntime"))
+        runtimes = self._notes.table(("spec", "minRuntime"), self._spec.get("minRuntime"))
         for key, argument in (
             ("preemptMinRuntime", "defaultPreemptMinRuntime"),
             ("reclaimMinRuntime", "defaultReclaimMinRuntime"),
@@ -124,37 +124,37 @@ class _Shard:
             if runtimes.get(key):
                 defaults.setdefault("minruntime", {})[argument] = str(runtimes[key])
         entries = []
-        for name, told in self._chosen("plugins", _PLUGINS, off):
-            arguments = told.get("arguments") or defaults.get(name)
+        for name, entry in self._enabled("plugins", _PLUGINS, off):
+            arguments = entry.get("arguments") or defaults.get(name)
             entries.append({"name": name, **({"arguments": arguments} if arguments else {})})
         return entries
 
-    def _chosen(
+    def _enabled(
         self, key: str, priorities: Mapping[str, int], off: set[str]
     ) -> list[tuple[str, Mapping[str, Any]]]:
-        """The plugins or actions that are on, those of high priority first."""
+        """The enabled plugins or actions, the highest priority first."""
         path: KeyPath = ("spec", key)
-        told = {
-            str(name): self._remarks.table((*path, str(name)), entry)
-            for name, entry in self._remarks.table(path, self._spec.get(key)).items()
+        given = {
+            str(name): self._notes.table((*path, str(name)), entry)
+            for name, entry in self._notes.table(path, self._spec.get(key)).items()
         }
         ranked = []
-        for name in dict.fromkeys([*priorities, *told]):
-            entry = told.get(name, {})
+        for name in dict.fromkeys([*priorities, *given]):
+            entry = given.get(name, {})
             priority = entry.get("priority", priorities.get(name, 0))
             if isinstance(priority, bool) or not isinstance(priority, int):
                 text = f"should be a whole number, not {priority!r}"
-                self._remarks.problem((*path, name, "priority"), text)
+                self._notes.problem((*path, name, "priority"), text)
             elif entry.get("enabled", name not in off):
                 ranked.append((-priority, name))
-        return [(name, told.get(name, {})) for _, name in sorted(ranked)]
+        return [(name, given.get(name, {})) for _, name in sorted(ranked)]
 
     def _take_flags(self, config: dict[str, Any], actions: set[str]) -> None:
-        for flag, value in self._remarks.table(("spec", "args"), self._spec.get("args")).items():
+        for flag, value in self._notes.table(("spec", "args"), self._spec.get("args")).items():
             places = FLAGS.get(str(flag).lstrip("-"))
             if places is None:
                 text = "this flag of KAI's scheduler has no counterpart here"
-                self._remarks.note(("spec", "args", str(flag)), text)
+                self._notes.note(("spec", "args", str(flag)), text)
                 continue
             for part, of, option in places:
                 if part == "scheduler":

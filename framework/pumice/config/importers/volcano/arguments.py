@@ -1,4 +1,4 @@
-"""Arguments of Volcano's plugins and actions: which it would take, and which it passes over."""
+"""Arguments of Volcano's plugins and actions: which of them it accepts."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from pumice.config.lines import KeyPath
 from pumice.config.options import names
 
 HIERARCHY = "hierarchy"
-"""Our option for what Volcano switches by a flag of the plugin's entry."""
+"""The option for what Volcano switches by a flag of the plugin's entry."""
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 _WANTED = {
     int: "a whole number, without quotes",
     float: "a number, without quotes",
     bool: "true or false",
-    str: "a text, in quotes",
+    str: "a string, in quotes",
     parse_duration: "a duration like '1m30s'",
 }
 
 
-class _PassedOverError(Exception):
-    """Volcano warns of the value and keeps its default."""
+class _IgnoredError(Exception):
+    """Volcano warns about the value and uses its default."""
 
 
 def take_arguments(
     arguments: Mapping[Any, Any], options: type[BaseModel], path: KeyPath, notes: list[Note]
 ) -> dict[str, Any]:
-    """The arguments that count, as options; the others are noted."""
+    """The accepted arguments as options; the others are noted."""
     taken: dict[str, Any] = {}
     for key, value, field, inner in _fields(arguments, options):
         place = (*path, key)
@@ -48,15 +48,15 @@ def take_arguments(
             taken[key] = _plain(
                 _checked(value, field.annotation if inner is None else inner, field)
             )
-        except _PassedOverError as error:
-            notes.append(Note(place, f"{value!r} {error}, so Volcano keeps its default"))
+        except _IgnoredError as error:
+            notes.append(Note(place, f"{value!r} {error}, so Volcano uses its default"))
     return taken
 
 
 def _fields(
     arguments: Mapping[Any, Any], options: type[BaseModel]
 ) -> Iterator[tuple[str, Any, FieldInfo | None, Any]]:
-    """Each argument with the option it is for; of one with an open name the type of a value."""
+    """Each argument with its option; for a collected option also the type of a value."""
     fields = {field.alias or name: field for name, field in options.model_fields.items()}
     fields.pop(HIERARCHY, None)
     collected: Mapping[str, str] = getattr(options, "collected", {})
@@ -85,7 +85,7 @@ def _checked(value: Any, annotation: Any, field: FieldInfo) -> Any:
     else:
         fits = kind is None or isinstance(value, kind)
     if value is None or not fits:
-        raise _PassedOverError(f"should be {_WANTED.get(kind, 'something')}")
+        raise _IgnoredError(f"should be {_WANTED.get(kind, 'something')}")
     return value
 
 
@@ -105,7 +105,7 @@ def _kind(annotation: Any, metadata: list[Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value as TOML can say it: what is null is left out, a date is a text."""
+    """The value as TOML can express it: null is left out, a date becomes a string."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Volcano's switches in the entry of a plugin, spelled as irregularly as there."""
+"""Volcano's switches in the entry of a plugin, with its irregular spelling."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ FLAGS: dict[str, tuple[str, ...]] = {
         "hyper_node_gradient_for_sub_job",
     ),
 }
-"""Switch → the extension points that it switches off; all are on unless told."""
+"""Switch → the extension points that it switches off; all are on by default."""
 
 HIERARCHY_FLAG = "enableHierarchy"
 CLUSTER_ORDER_FLAG = "enabledClusterOrder"
 KNOWN_FLAGS = (*FLAGS, HIERARCHY_FLAG, CLUSTER_ORDER_FLAG)
 
 _SIMULATED = ("simulate_add_task", "simulate_remove_task")
-"""On while either of two switches is."""
+"""On while either of two switches is on."""
 _SIMULATED_BY = {"enablePreemptable", "enabledAllocatable"}
 
 
 def points_off(off: set[str]) -> dict[str, tuple[str, ...]]:
-    """The extension points that each of the switches which are off takes away."""
+    """The extension points that each switch in ``off`` disables."""
     points = {flag: FLAGS[flag] for flag in FLAGS if flag in off}
     if off >= _SIMULATED_BY:
         points["enabledAllocatable"] += _SIMULATED

@@ -1,4 +1,4 @@
-"""Plugins and actions as Volcano's configuration names them: switches and arguments."""
+"""Plugins and actions in Volcano's configuration: their switches and arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pumice._nearest import did_you_mean
-from pumice.config.importers._notes import Remarks
+from pumice.config.importers._notes import ImportNotes
 from pumice.config.importers.volcano.arguments import HIERARCHY, take_arguments
 from pumice.config.importers.volcano.flags import (
     CLUSTER_ORDER_FLAG,
@@ -23,20 +23,20 @@ Options = dict[str, dict[str, Any]]
 
 
 class Parts:
-    """Reads entries; what the classes behind the names know decides what has an effect."""
+    """Reads entries; the installed classes decide which settings have an effect."""
 
-    def __init__(self, remarks: Remarks, catalog: Catalog) -> None:
-        self._remarks = remarks
+    def __init__(self, notes: ImportNotes, catalog: Catalog) -> None:
+        self._notes = notes
         self._catalog = catalog
 
     def plugin(
         self, entry: Mapping[str, Any], path: KeyPath, options: Options
     ) -> str | dict[str, Any]:
-        """The plugin as a tier of ours names it; its options are added to ``options``."""
+        """The plugin's tier entry; its options are added to ``options``."""
         name = str(entry["name"])
         loaded = self._loaded("plugin", name)
         if loaded is None:
-            self._remarks.note(path, f"the plugin {name} is not installed here")
+            self._notes.note(path, f"the plugin {name} is not installed here")
         self.note_unknown(entry, ENTRY_KEYS, path)
         taken = self.arguments(entry, path, loaded)
         flags = {key: self._flag(entry[key], (*path, key)) for key in KNOWN_FLAGS if key in entry}
@@ -44,11 +44,11 @@ class Parts:
             if loaded is None or HIERARCHY in loaded.cls.Options.model_fields:
                 taken = {HIERARCHY: True, **taken}
             else:
-                text = f"without effect: {name} knows no tree of queues"
-                self._remarks.note((*path, HIERARCHY_FLAG), text)
+                text = f"without effect: {name} has no queue tree"
+                self._notes.note((*path, HIERARCHY_FLAG), text)
         if flags.get(CLUSTER_ORDER_FLAG):
             text = "without effect: nothing orders clusters"
-            self._remarks.note((*path, CLUSTER_ORDER_FLAG), text)
+            self._notes.note((*path, CLUSTER_ORDER_FLAG), text)
         if taken:
             options.setdefault(name, {}).update(taken)
         disable = self._disabled(name, flags, path, loaded)
@@ -65,7 +65,7 @@ class Parts:
             disable += known
             if not known:
                 text = f"without effect: {name} does not answer {' or '.join(points)}"
-                self._remarks.note((*path, flag), text)
+                self._notes.note((*path, flag), text)
         return disable
 
     def action(self, entry: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
@@ -78,13 +78,13 @@ class Parts:
         value = entry.get("arguments")
         if value is not None and not isinstance(value, Mapping):
             text = f"should be a table, not {value!r}"
-            self._remarks.problem((*path, "arguments"), text)
+            self._notes.problem((*path, "arguments"), text)
         if not isinstance(value, Mapping):
             return {}
         if loaded is None:
             return {str(key): item for key, item in value.items()}
         place = (*path, "arguments")
-        return take_arguments(value, loaded.cls.Options, place, self._remarks.notes)
+        return take_arguments(value, loaded.cls.Options, place, self._notes.notes)
 
     def note_unknown(
         self, table: Mapping[Any, Any], known: tuple[str, ...], path: KeyPath = ()
@@ -92,12 +92,12 @@ class Parts:
         for key in table:
             if key not in known:
                 text = f"Volcano does not know it{did_you_mean(key, known)}"
-                self._remarks.note((*path, str(key)), text)
+                self._notes.note((*path, str(key)), text)
 
     def _flag(self, value: Any, path: KeyPath) -> bool | None:
         if value is None or isinstance(value, bool):
             return value
-        self._remarks.problem(path, f"should be true or false, not {value!r}")
+        self._notes.problem(path, f"should be true or false, not {value!r}")
         return None
 
     def _loaded(self, kind: Kind, name: str) -> Loaded | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pumice._nearest import did_you_mean
-from pumice.config.importers._notes import Note, Remarks
+from pumice.config.importers._notes import ImportNotes, Note
 from pumice.config.importers._text import read_configuration
 from pumice.config.importers.volcano.flags import HIERARCHY_FLAG
 from pumice.config.importers.volcano.parts import ENTRY_KEYS, Options, Parts
@@ -23,6 +23,8 @@ PLUGINS = (
     "predicates", "priority", "proportion", "rescheduling", "resource-strategy-fit",
     "resourcequota", "sla", "task-topology", "tdm", "usage",
 )  # fmt: skip
+_ERROR_CACHE = "predicateErrorCacheEnable"
+_GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 _KEYS = ("actions", "tiers", "configurations", "metrics")
 _SECRET = "password"
 
@@ -30,11 +32,11 @@ _SECRET = "password"
 def import_volcano(
     text: str, *, where: str = "the configuration", catalog: Catalog | None = None
 ) -> tuple[dict[str, Any], list[Note]]:
-    """The policy, in the shape of the TOML file, and what of the YAML text it does not say.
+    """The policy, in the structure of the TOML file, and notes on what it does not express.
 
-    The text may also be a ConfigMap that holds the configuration.
+    The text may also be a ConfigMap with the configuration.
 
-    :raises PolicyError: Volcano would refuse the file, or no policy can say it.
+    :raises PolicyError: Volcano would reject the file, or no policy can express it.
     """
     return _Import(where, catalog).whole(read_configuration(text, where))
 
@@ -42,20 +44,20 @@ def import_volcano(
 def translate_volcano(
     config: Mapping[str, Any], *, where: str, catalog: Catalog | None = None
 ) -> dict[str, Any]:
-    """A policy in Volcano's names; where a part is in Volcano's own shape, it is imported.
+    """A policy in which some parts may have the format of Volcano's file; these are imported.
 
-    Names are ours already. What is in neither shape is left for the policy's own check.
+    The names are the same. What has neither format is left to the policy's own check.
     """
     return _Import(where, catalog).mixed(config)
 
 
 class _Import:
     def __init__(self, where: str, catalog: Catalog | None) -> None:
-        self._remarks = Remarks(where)
-        self._parts = Parts(self._remarks, catalog or Catalog())
+        self._notes = ImportNotes(where)
+        self._parts = Parts(self._notes, catalog or Catalog())
 
     def whole(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
-        """Everything of a file that is Volcano's."""
+        """Import a whole file of Volcano's."""
         self._parts.note_unknown(data, _KEYS)
         options: Options = {}
         actions = self._actions(data.get("actions"))
@@ -63,16 +65,16 @@ class _Import:
         given = self._configurations(data.get("configurations"), actions)
         self._metrics(data.get("metrics"))
         if not tiers:
-            self._remarks.problem(("tiers",), "there is no plugin, and a policy needs one")
-        self._remarks.raise_any()
+            self._notes.problem(("tiers",), "no plugin is left, and a policy needs one")
+        self._notes.raise_any()
         policy: dict[str, Any] = {"actions": actions, "tiers": tiers}
         for kind, tables in (("plugin", options), ("action", given)):
             if any(tables.values()):
                 policy[kind] = {name: table for name, table in tables.items() if table}
-        return policy, self._remarks.notes
+        return policy, self._notes.notes
 
     def mixed(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """A policy of ours in which parts may be Volcano's."""
+        """Import the parts of a policy that have Volcano's format."""
         result = {key: value for key, value in config.items() if key != "configurations"}
         if isinstance(config.get("actions"), str):
             result["actions"] = self._actions(config["actions"])
@@ -92,55 +94,68 @@ class _Import:
             if tables and isinstance(ours, Mapping):
                 both = {name: {**table, **(ours.get(name) or {})} for name, table in tables.items()}
                 result[kind] = {**ours, **both}
-        self._remarks.raise_any()
+        self._notes.raise_any()
         return result
 
     def _actions(self, value: Any) -> list[str]:
         path: KeyPath = ("actions",)
         if not isinstance(value, str):
-            wanted = "one text, like 'enqueue, allocate, backfill'"
-            self._remarks.problem(path, f"should be {wanted}, not {value!r}")
+            wanted = "one string, like 'enqueue, allocate, backfill'"
+            self._notes.problem(path, f"should be {wanted}, not {value!r}")
             return []
         names: list[str] = []
         for name in (part.strip() for part in value.split(",")):
             if name in names:
-                self._remarks.note(path, f"{name} would run twice; here it runs once, where first")
+                self._notes.note(
+                    path, f"{name} would run twice; here it runs once, at its first place"
+                )
             elif name in ACTIONS:
                 names.append(name)
             elif name:
                 near = did_you_mean(name, ACTIONS)
-                self._remarks.problem(path, f"Volcano has no action {name!r}{near}")
+                self._notes.problem(path, f"Volcano has no action {name!r}{near}")
             else:
-                text = f"a name is missing in {value!r}; Volcano refuses that"
-                self._remarks.problem(path, text)
+                text = f"a name is missing in {value!r}; Volcano rejects that"
+                self._notes.problem(path, text)
         return names
 
     def _configurations(self, value: Any, actions: list[Any]) -> Options:
         """Options of actions; of several entries for one action the first counts."""
         given: Options = {}
-        for number, entry in enumerate(self._remarks.tables(("configurations",), value)):
+        for number, entry in enumerate(self._notes.tables(("configurations",), value)):
             path: KeyPath = ("configurations", number)
             name = entry.get("name")
             self._parts.note_unknown(entry, ("name", "arguments"), path)
             if name not in actions:
-                text = f"the action {name!r} does not run, so its options do nothing"
-                self._remarks.note(path, text)
+                text = f"the action {name!r} does not run, so its options have no effect"
+                self._notes.note(path, text)
             elif name in given:
-                self._remarks.note(path, f"Volcano heeds only the first configuration of {name}")
+                self._notes.note(path, f"Volcano uses only the first configuration of {name}")
             else:
                 given[str(name)] = self._parts.action(entry, path)
+        for name in (name for name in _GANG_ACTIONS if name in actions):
+            self._share_error_cache(given, name)
         return given
+
+    def _share_error_cache(self, given: Options, name: str) -> None:
+        """Volcano's gang actions have no such option: they use that of allocate."""
+        if given.get(name, {}).pop(_ERROR_CACHE, None) is not None:
+            text = f"Volcano does not know {_ERROR_CACHE} of {name}: set that of allocate"
+            self._notes.note(("configurations",), text)
+        cache = given.get("allocate", {}).get(_ERROR_CACHE)
+        if cache is not None:
+            given.setdefault(name, {})[_ERROR_CACHE] = cache
 
     def _tiers(self, value: Any, options: Options) -> Iterator[dict[str, list[Any]]]:
         seen: set[str] = set()
-        for number, tier in enumerate(self._remarks.tables(("tiers",), value)):
+        for number, tier in enumerate(self._notes.tables(("tiers",), value)):
             path: KeyPath = ("tiers", number)
             self._parts.note_unknown(tier, ("plugins",), path)
-            plugins = self._remarks.tables((*path, "plugins"), tier.get("plugins"))
+            plugins = self._notes.tables((*path, "plugins"), tier.get("plugins"))
             trees = [entry.get("name") for entry in plugins if entry.get(HIERARCHY_FLAG) is True]
             if "drf" in trees and any(entry.get("name") == "proportion" for entry in plugins):
-                text = "Volcano refuses proportion and drf with enableHierarchy in one tier"
-                self._remarks.problem(path, text)
+                text = "Volcano rejects proportion and drf with enableHierarchy in one tier"
+                self._notes.problem(path, text)
             entries = [
                 self._plugin(entry, (*path, "plugins", position), options, seen)
                 for position, entry in enumerate(plugins)
@@ -149,22 +164,20 @@ class _Import:
             if entries:
                 yield {"plugins": entries}
             else:
-                self._remarks.note(path, "the tier has no plugins and is left out")
+                self._notes.note(path, "the tier has no plugins and is left out")
 
     def _plugin(
         self, entry: Mapping[str, Any], path: KeyPath, options: Options, seen: set[str]
     ) -> Any:
-        """The entry of a plugin, or None where it is left out."""
+        """The tier entry of a plugin, None if it is left out."""
         name = entry.get("name")
         if name not in PLUGINS:
-            text = (
-                f"Volcano has no plugin {name!r} and goes on without{did_you_mean(name, PLUGINS)}"
-            )
-            self._remarks.note(path, f"{text} (if it is one of your own, add it by hand)")
+            text = f"Volcano has no plugin {name!r} and ignores it{did_you_mean(name, PLUGINS)}"
+            self._notes.note(path, f"{text} (if it is one of your own, add it by hand)")
             return None
         if name in seen:
-            text = f"{name} is listed twice; here it is asked once, where first, with the arguments"
-            self._remarks.note(path, f"{text} of the last")
+            text = f"{name} is listed twice; here it counts once, at its first place, with"
+            self._notes.note(path, f"{text} the arguments of the last")
             options.pop(name, None)
             self._parts.plugin(entry, path, options)
             return None
@@ -196,4 +209,4 @@ class _Import:
                     f"{key}: {'(left out)' if _SECRET in str(key) else item}"
                     for key, item in value.items()
                 ]
-            self._remarks.note(("metrics",), "\n".join(lines))
+            self._notes.note(("metrics",), "\n".join(lines))

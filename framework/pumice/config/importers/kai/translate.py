@@ -1,4 +1,4 @@
-"""KAI's scheduler configuration in our names."""
+"""Translates KAI's scheduler configuration to Pumice's names."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ACTIONS = {
     "stalegangeviction": "evict_stale_gangs",
 }
 PLUGINS = {"predicates": "kai_predicates", "proportion": "fairshare"}
-"""Those that are called otherwise here; the others keep their name."""
+"""The plugins whose names differ; the others have the same name."""
 POINTS = {"priority": ["job_order"]}
-"""What KAI's plugin answers, where ours of the same name answers more."""
+"""The points that KAI's plugin answers, where Pumice's plugin of the same name answers more."""
 
 SEARCHING = ("consolidate", "solve_reclaim", "solve_preempt")
-"""Actions whose trials are accounted as upstream does, flaw included."""
+"""Actions that reproduce KAI's inexact accounting of trials; conformance pins it."""
 
 _DEFAULT_PLUGINS = (
     "predicates", "proportion", "priority", "elastic", "kubeflow", "ray", "nodeavailability",
@@ -46,10 +46,10 @@ _WITHOUT_EFFECT = (
 
 
 def translate_kai(config: Mapping[str, Any], *, where: str) -> dict[str, Any]:
-    """Rename actions, plugins and the tables of their options, and make one tier of all.
+    """Rename actions, plugins and their option tables, and put all plugins into one tier.
 
-    As upstream does, an empty list of actions or of tiers stands for its default. The switches
-    ``disable…`` of a plugin have no effect there, and none here.
+    As in KAI, an empty list of actions or tiers means the default, and the switches ``disable…`` of
+    a plugin have no effect.
     """
     result = {key: value for key, value in config.items() if key not in _OWN_KEYS}
     entries, arguments = _entries(config.get("tiers"), where)
@@ -80,16 +80,16 @@ def _action(name: Any) -> Any:
 
 
 def _actions(value: Any, where: str) -> list[Any]:
-    """The names: a list, or one text with commas as upstream's files have it."""
+    """The names: a list, or one string with commas as in KAI's files."""
     if isinstance(value, str):
         value = [name.strip() for name in value.split(",") if name.strip()]
     if value is not None and not isinstance(value, list):
-        raise _wrong(where, "actions", "a list of names, or names with commas between", value)
+        raise _wrong(where, "actions", "a list of names, or names separated by commas", value)
     return value or list(ACTIONS)
 
 
 def _entries(tiers: Any, where: str) -> tuple[list[Any], dict[str, dict[str, Any]]]:
-    """All plugins in order, and the arguments that stand beside them."""
+    """All plugins in order, and their arguments."""
     if not tiers and (tiers is None or isinstance(tiers, list)):
         tiers = [{"plugins": list(_DEFAULT_PLUGINS)}]
     if not isinstance(tiers, list):
@@ -111,7 +111,7 @@ def _entries(tiers: Any, where: str) -> tuple[list[Any], dict[str, dict[str, Any
 
 
 def _entry(entry: Any) -> tuple[str, Any]:
-    """Our name of a plugin, and the entry of our tier; what is no entry stays as it is."""
+    """The plugin's name here and its tier entry; anything else is returned as it is."""
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
