@@ -166,7 +166,7 @@ WALKS = (
 
 # -- drawing
 
-_WIDTH, _TOP, _ROW, _HEAD, _LANE, _LEFT = 960, 84, 38, 34, 66, 52
+_WIDTH, _TOP, _ROW, _HEAD, _LANE, _LEFT = 1000, 84, 38, 34, 66, 52
 _TEXT = _LEFT + _LANE * (len(LANES) - 1) + 48
 
 
