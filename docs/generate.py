@@ -12,6 +12,8 @@ from pathlib import Path
 
 import api_page
 import click
+import drawing
+import walks
 
 from pumice.cli import main as pumice_command
 from pumice.combine import RULES
@@ -140,6 +142,8 @@ def pages() -> dict[Path, str]:
         ),
         DOCS / "commands.md": commands(),
         DOCS / "shortcuts.md": shortcuts(),
+        DOCS / "img" / "flow.svg": drawing.flow(),
+        **{DOCS / "img" / f"{walk.name}.svg": walks.draw(walk) for walk in walks.WALKS},
     }
 
 

@@ -36,8 +36,8 @@ def _module(path: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def api_page():
-    return _module(DOCS / "api_page.py")
+def api_source():
+    return _module(DOCS / "api_source.py")
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +49,13 @@ def example(name: str) -> ModuleType:
     return _module(EXAMPLES / f"{name}.py")
 
 
-def test_every_public_name_and_attribute_has_a_line(api_page):
-    missing = api_page.undocumented()
+def test_every_public_name_and_attribute_has_a_line(api_source):
+    missing = api_source.undocumented()
     assert not missing, "give each a docstring, or a string below it, of one plain line"
 
 
-def test_every_public_name_has_a_section(api_page, page):
-    names = {name for module in api_page.MODULES for name in api_page.exported(module)}
+def test_every_public_name_has_a_section(api_source, page):
+    names = {name for module in api_source.MODULES for name in api_source.exported(module)}
     assert not [name for name in sorted(names) if f"\n### {name}\n" not in page]
     assert set(ASKED_FOR.split()) <= set(pumice.__all__)
 
@@ -65,13 +65,13 @@ def test_every_name_of_the_facade_can_be_imported(name):
     assert getattr(pumice, name) is not None
 
 
-def test_the_names_stand_where_the_type_checker_sees_them(api_page):
-    for module in api_page.MODULES:
-        for name in api_page.exported(module):
-            api_page.find(module, name)  # raises for a name that no import or definition binds
+def test_the_names_stand_where_the_type_checker_sees_them(api_source):
+    for module in api_source.MODULES:
+        for name in api_source.exported(module):
+            api_source.find(module, name)  # raises for a name that no import or definition binds
 
 
-def test_every_public_class_shows_its_members(api_page, page):
+def test_every_public_class_shows_its_members(api_source, page):
     session = page.split("\n### Session\n")[1].split("\n### ")[0]
     for member in ("queries: NodeQueries", "order: Order", "statement() -> Statement"):
         assert f"- `{member}" in session

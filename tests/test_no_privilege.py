@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pumice.cli import _stub
+from pumice.hookspecs import POINTS, SPECS
+
 ROOT = Path(__file__).resolve().parent.parent
 FRAMEWORK = ROOT / "framework" / "pumice"
 PUBLIC = {
@@ -134,3 +137,10 @@ def test_the_exceptions_are_needed():
     unused = [e for e in EXCEPTIONS if not any(where.startswith(e) for where in found)]
     assert not unused
     assert WORDS.keys() <= entry_points()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_what_pumice_new_writes_imports_documented_modules_only(point):
+    spec = next(spec for spec in SPECS if hasattr(spec, point))
+    tree = ast.parse(_stub.imports(POINTS[point], spec))
+    assert all(is_public(module, name) for _, module, name in imports(tree))

@@ -187,6 +187,23 @@ def test_importing_pumice_imports_nothing_heavy():
     assert shown.strip() == "set()"
 
 
+def test_pages_and_templates_use_no_old_attribute():
+    texts = [
+        path
+        for folder in ("docs", "framework/pumice/templates")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".md", ".tmpl") and path.name != "changelog.md"
+    ]
+    assert texts
+    used = [
+        f"{path.name}: {cls.lower()}.{old}"
+        for path in texts
+        for _, _, cls, old, _ in ATTRIBUTES
+        if f"{cls.lower()}.{old}" in path.read_text(encoding="utf-8")
+    ]
+    assert not used
+
+
 @pytest.mark.parametrize("preset", ["pumice", "volcano", "kai"])
 def test_the_repository_uses_no_old_name(preset):
     """All modules of the framework and the built-ins, and a cycle with every preset."""

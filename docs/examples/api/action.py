@@ -1,10 +1,10 @@
-"""An action: place what fits, the first job first, and evict what stands in a node's way."""
+"""An action: place what fits, the first job first."""
 
 from pumice import Action, Job, Session
 
 
 class FirstFit(Action):
-    """Place pending tasks on the first node with room; a job is placed whole or not at all."""
+    """Place each job on the nodes that score best, whole or not at all."""
 
     def execute(self, session: Session) -> None:
         jobs = session.order.job_heap(job for job in session.jobs.values() if job.pending)
@@ -17,6 +17,8 @@ class FirstFit(Action):
         # Without a commit the statement undoes everything when the block is left.
         with session.statement() as statement:
             for task in session.order.sorted_tasks(job.pending):
+                if session.queries.prepare(task) is not None:
+                    continue  # a plugin rules all nodes out
                 choice = session.queries.best(task)
                 if choice is None:
                     job.fit_errors[task.uid] = session.queries.fit_errors(task)

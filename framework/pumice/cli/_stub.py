@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterable
 
+import pumice
 from pumice.hookspecs import ExtensionPoint
 
 _WIDTH = 100
@@ -54,7 +55,9 @@ def imports(point: ExtensionPoint, spec: type) -> str:
     whole = set()
     for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
         module, name = origins.get(word, ("", ""))
-        if module and name:
+        if word in pumice.__all__ and module.startswith("pumice."):
+            modules["pumice"].add(word)
+        elif module and name:
             modules.setdefault(module, set()).add(word)
         elif module:
             whole.add(f"import {module} as {word}" if module != word else f"import {module}")

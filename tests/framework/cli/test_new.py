@@ -105,8 +105,7 @@ def test_every_hook_makes_code_that_loads_and_lints(tmp_path):
 def test_the_stub_has_the_types_of_the_spec(tmp_path):
     folder = made("plugin", "dawn", "--hook", "predicate_nodes", into=tmp_path)
     text = (folder / "pumice_dawn.py").read_text()
-    assert "from pumice.model.nodes import NodeView\nfrom pumice.model.task import Task\n" in text
-    assert "from pumice.verdicts import NodeVerdicts\n" in text
+    assert "from pumice import NodeVerdicts, NodeView, Plugin, Task, hookimpl\n" in text
     method = "def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:"
     assert f"    @hookimpl\n    {method}\n" in text
 
