@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 
-from pumice import Cluster, NodeTable, Pod, Task
+from pumice import Cluster, NodeTable, Pod, RowCursor, Task
 from pumice_builtin_plugins.kube.host_ports import HostPorts
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.pod_counts import Amount, PodCounts, Tally
@@ -30,36 +30,19 @@ def held_tasks(
                 yield entry.task, row
 
 
-class _Journal:
-    """Tells which rows have changed since it was last asked."""
-
-    def __init__(self, table: NodeTable) -> None:
-        self._table = table
-        self._version = -1
-
-    def changed(self) -> list[int]:
-        table, version = self._table, self._version
-        if version == table.version:
-            return []
-        self._version = table.version
-        rows = None if version < 0 else table.changed_since(version)
-        return list(range(len(table))) if rows is None else rows
-
-
 class NodePods(PodCounts):
     """All pods on the nodes, those that are leaving included."""
 
     def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
         super().__init__(columns, remembers=remembers)
         self._there = None
-        self._journal = _Journal(self.table)
-        self._journal.changed()
+        self._cursor = RowCursor(self.table, at_end=True)
 
     def pods(self, row: int) -> Iterator[Task]:
         return (held.task for held in self.table.held[row].values())
 
     def tally(self, key: Hashable, amount: Amount) -> Tally:
-        for row in self._journal.changed():
+        for row in self._cursor.changed_rows():
             for known in self._tallies.values():
                 change = sum(map(known.amount, self.pods(row))) - int(known.rows[row])
                 if change:
@@ -73,12 +56,12 @@ class NodePorts(HostPorts):
     def __init__(self, table: NodeTable) -> None:
         super().__init__()
         self._table = table
-        self._journal = _Journal(table)
+        self._cursor = RowCursor(table)
         self._counted: dict[int, list[Task]] = {}
 
     def catch_up(self) -> None:
         """Take in what has changed; to be called before asking."""
-        for row in self._journal.changed():
+        for row in self._cursor.changed_rows():
             held = [e.task for e in self._table.held[row].values() if e.task.pod.host_ports]
             counted = self._counted.get(row, [])
             if held != counted:

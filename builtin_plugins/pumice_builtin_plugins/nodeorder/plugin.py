@@ -7,7 +7,17 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import Field
 
-from pumice import NodeHandle, NodeView, Plugin, Scope, Task, hookimpl
+from pumice import (
+    FEW_ROWS,
+    NodeHandle,
+    NodeTable,
+    NodeView,
+    Plugin,
+    RowCursor,
+    Scope,
+    Task,
+    hookimpl,
+)
 from pumice_builtin_plugins.kube.image_locality import Images
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import preferred_nodes
@@ -18,26 +28,23 @@ from pumice_builtin_plugins.kube.resource_scores import Load, ResourceScores
 from pumice_builtin_plugins.kube.taints import TaintGroups
 from pumice_builtin_plugins.kube.topology_spread import SpreadScore
 
-_FEW = 100
-"""Up to so many changed nodes are scored anew one by one."""
-
 
 class ScoreTerms:
     """What the scores of one class of tasks are made of."""
 
     __slots__ = (
-        "alone",
         "constant",
+        "cursor",
         "has_pod_affinity",
         "images",
         "load",
+        "node_scores",
         "preferred",
         "relative",
         "unwelcome",
-        "version",
     )
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: Load, nodes: NodeTable) -> None:
         self.load = load
         self.images: memoryview | None = None
         """Score by row that depends on the node alone."""
@@ -49,9 +56,9 @@ class ScoreTerms:
         """Whether pods elsewhere in the cluster bear on it."""
         self.relative = False
         """Whether any score depends on which nodes are asked about."""
-        self.alone: np.ndarray | None = None
-        """What every node scores by itself, as of a version of the node table."""
-        self.version = -1
+        self.cursor = RowCursor(nodes)
+        self.node_scores: np.ndarray = np.zeros(0)
+        """By row: the scores that depend on the node alone, as of the cursor."""
 
 
 class NodeOrder(Plugin):
@@ -152,7 +159,7 @@ class NodeOrder(Plugin):
 
     def _read(self, task: Task) -> ScoreTerms:
         weights, pod = self.options, task.pod
-        wish = ScoreTerms(self._fullness.load(task))
+        wish = ScoreTerms(self._fullness.load(task), self._table)
         if weights.images:
             images = self._images.scores(self._images.wanted(pod))
             wish.images = None if images is None else (images * weights.images).data
@@ -203,15 +210,13 @@ class NodeOrder(Plugin):
 
     def _alone(self, wish: ScoreTerms) -> np.ndarray:
         """What all nodes score by themselves, remembered for tasks with relative scores."""
-        table = self._table
-        changed = table.changed_since(wish.version) if wish.alone is not None else None
-        if wish.alone is None or changed is None or len(changed) > _FEW:
-            wish.alone = self._many(wish, slice(None))
+        changed = wish.cursor.changed()
+        if changed is None or len(changed) > FEW_ROWS:
+            wish.node_scores = self._many(wish, slice(None))
         else:
             for row in changed:
-                wish.alone[row] = self._one(wish, row)
-        wish.version = table.version
-        return wish.alone
+                wish.node_scores[row] = self._one(wish, row)
+        return wish.node_scores
 
     @hookimpl(scope=_reach)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray:

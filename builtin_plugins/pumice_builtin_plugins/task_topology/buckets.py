@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pumice import Task
+from pumice import RequestFit, Task
 from pumice_builtin_plugins.task_topology.roles import Roles
 
 _MIB = 1 << 20
@@ -65,7 +65,7 @@ class Bucket:
         """
         left, request = len(self.waiting), self.request.copy()
         count = np.full(len(room), left)
-        tight = ~_fits(request, room)
+        tight = ~RequestFit(request).mask(room)
         for other in self.tasks:
             if not tight.any():
                 break
@@ -74,7 +74,7 @@ class Bucket:
             request -= other.vector
             left -= 1
             count[tight] = left
-            tight &= ~_fits(request, room)
+            tight &= ~RequestFit(request).mask(room)
         return count
 
 
@@ -119,10 +119,3 @@ class JobBuckets:
     def unsettle(self, task: Task) -> None:
         self.placed[task.node][task.role] -= 1
         self.of[task.uid].unsettle(task)
-
-
-def _fits(request: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Whether a request fits; cpu and memory are always compared, the rest where asked for."""
-    asked = request > 0
-    asked[:2] = True
-    return np.asarray((request[asked] <= room[:, asked]).all(axis=1))
