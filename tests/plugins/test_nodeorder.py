@@ -171,7 +171,7 @@ class TestNodeAffinity:
             options={**OFF, "nodeaffinity.weight": 2},
         )
         assert kube.scores("p") == {"a": score, "b": score}
-        assert kube.plugin._reach(kube.task("p")) == "row"
+        assert kube.plugin._scope(kube.task("p")) == "row"
 
 
 class TestTaints:

@@ -91,7 +91,7 @@ class TestBeforeAnyNode:
     def test_other_volumes_are_nobodys_business(self):
         kube = Kube(node("a"), pod("p", volumes=[{"name": "x", "emptyDir": {}}]))
         assert kube.fitting("p") == {"a"}
-        assert kube.plugin._reach(kube.task("p")) == "row"
+        assert kube.plugin._scope(kube.task("p")) == "row"
 
     def test_switched_off(self):
         off = {"predicate.VolumeBindingEnable": False}
@@ -125,14 +125,14 @@ class TestBinding:
         first = kube.place("p0", "a")
         second = kube.place("p1", "a", promise=True)
         assert kube.reason("p2", "a") == NOTHING
-        assert kube.plugin._volumes.plan(kube.task("p1")) == {"ns/c1": "v2"}
+        assert kube.plugin._volumes.to_bind(kube.task("p1")) == {"ns/c1": "v2"}
         second.discard()
         assert kube.fitting("p2") == {"a"}
         context = BindContext(kube.task("p0"), "a")
         kube.session.ask.setup_bind_context(kube.task("p0"), context)
         assert context.extensions["predicates"]["volumes"] == {"ns/c0": "v1"}
         first.discard()
-        assert kube.plugin._volumes.plan(kube.task("p0")) == {}
+        assert kube.plugin._volumes.to_bind(kube.task("p0")) == {}
 
     def test_the_smallest_that_suits(self):
         kube = Kube(
@@ -151,7 +151,7 @@ class TestBinding:
             using("q", "d"),
         )
         kube.place("p", "a")
-        assert kube.plugin._volumes.plan(kube.task("p")) == {"ns/c": "good"}
+        assert kube.plugin._volumes.to_bind(kube.task("p")) == {"ns/c": "good"}
         assert kube.reason("q", "a") == NOTHING
 
     def test_a_volume_kept_for_the_claim_comes_first(self):
@@ -164,7 +164,7 @@ class TestBinding:
             using("p", "c"),
         )
         kube.place("p", "a")
-        assert kube.plugin._volumes.plan(kube.task("p")) == {"ns/c": "v2"}
+        assert kube.plugin._volumes.to_bind(kube.task("p")) == {"ns/c": "v2"}
 
     def test_two_tasks_share_a_claim(self):
         kube = Kube(
