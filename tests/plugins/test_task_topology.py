@@ -1,8 +1,8 @@
-"""Roles that attract and repel each other, and the buckets made of them."""
+"""RoleAffinity that attract and repel each other, and the buckets made of them."""
 
 import pytest
 
-from pumice_builtin_plugins.task_topology.roles import AFFINITY, ANTI_AFFINITY, ORDER, Roles
+from pumice_builtin_plugins.task_topology.roles import AFFINITY, ANTI_AFFINITY, ORDER, RoleAffinity
 
 NAME = "task-topology"
 
@@ -20,37 +20,37 @@ class TestRoles:
     known = ("ps", "worker", "chief")
 
     def test_one_role_is_about_itself_and_several_about_each_other(self):
-        roles = Roles.read({AFFINITY: "ps, worker;chief", ANTI_AFFINITY: "ps"}, self.known)
-        assert roles.near == {("ps", "worker"), ("worker", "ps"), ("chief", "chief")}
-        assert roles.apart == {("ps", "ps")}
-        assert roles.attraction("ps", {"worker": 3, "ps": 1, "chief": 9}) == 2
+        roles = RoleAffinity.read({AFFINITY: "ps, worker;chief", ANTI_AFFINITY: "ps"}, self.known)
+        assert roles.affinity == {("ps", "worker"), ("worker", "ps"), ("chief", "chief")}
+        assert roles.anti_affinity == {("ps", "ps")}
+        assert roles.balance("ps", {"worker": 3, "ps": 1, "chief": 9}) == 2
 
     def test_rank(self):
         wishes = {AFFINITY: "ps,worker;chief", ANTI_AFFINITY: "ps", ORDER: "chief,worker"}
-        assert Roles.read(wishes, self.known).rank == {
+        assert RoleAffinity.read(wishes, self.known).rank == {
             "chief": (2, 2),
             "worker": (1, 3),
             "ps": (0, 4),
         }
 
     def test_without_wishes(self):
-        assert Roles.read({ORDER: "ps"}, self.known) is None
-        assert Roles.read({AFFINITY: " ; ,"}, self.known) is None
+        assert RoleAffinity.read({ORDER: "ps"}, self.known) is None
+        assert RoleAffinity.read({AFFINITY: " ; ,"}, self.known) is None
 
     @pytest.mark.parametrize(
         "annotations, message",
         [
             ({AFFINITY: "ps,master"}, "task-topology-affinity: no task has the role 'master'"),
-            ({ANTI_AFFINITY: "ps,ps"}, "anti-affinity: the role 'ps' stands twice in 'ps,ps'"),
-            ({AFFINITY: "ps", ORDER: "ps,chief,ps"}, "task-order: the role 'ps' stands twice"),
+            ({ANTI_AFFINITY: "ps,ps"}, "anti-affinity: the role 'ps' is named twice in 'ps,ps'"),
+            ({AFFINITY: "ps", ORDER: "ps,chief,ps"}, "task-order: the role 'ps' is named twice"),
         ],
     )
     def test_bad_wishes(self, annotations, message):
         with pytest.raises(ValueError, match=message):
-            Roles.read(annotations, self.known)
+            RoleAffinity.read(annotations, self.known)
 
     def test_a_role_may_stand_in_several_groups(self):
-        assert Roles.read({AFFINITY: "ps,worker;ps,chief"}, self.known).rank["ps"] == (0, 3)
+        assert RoleAffinity.read({AFFINITY: "ps,worker;ps,chief"}, self.known).rank["ps"] == (0, 3)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def nodes(world):
 
 def buckets(plugin):
     """The bucket of each task, by index."""
-    return {uid: bucket.index for uid, bucket in plugin._jobs["ns/j"].of.items()}
+    return {uid: bucket.index for uid, bucket in plugin._jobs["ns/j"].bucket_of.items()}
 
 
 class TestBuckets:
