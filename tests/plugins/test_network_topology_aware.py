@@ -7,7 +7,7 @@ from pumice.errors import PumiceError
 from pumice.model.facts import HyperNode, NetworkTopology, Node
 from pumice.model.topology import ROOT, HyperNodeTree
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
-from pumice_builtin_plugins.network_topology_aware.load import break_ties
+from pumice_builtin_plugins.network_topology_aware.hyper_nodes import break_ties
 
 NAME = "network-topology-aware"
 
