@@ -327,7 +327,7 @@ def ask(prefix, verb="x", timeout=5.0):
     [
         ((404, "{}"), "answered with status 404"),
         ((200, "[]"), "answered with list, not an object"),
-        ((200, "{"), "no JSON"),
+        ((200, "{"), "malformed JSON"),
         ((302, "{}"), "answered with status 302"),
     ],
 )
@@ -379,7 +379,7 @@ def test_the_time_limit_holds_however_slowly_the_answer_comes(service, parts):
 
 
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(service, monkeypatch):
-    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MAX_BYTES", 1000)
     service.answers["x"] = (200, json.dumps({"a": "b" * 2000}))
     with pytest.raises(ExtenderError, match="more than 1000 bytes"):
         ask(service.prefix)

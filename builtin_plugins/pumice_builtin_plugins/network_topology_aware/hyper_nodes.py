@@ -79,7 +79,7 @@ class HyperNodeResources:
 
 
 def _fits(available: np.ndarray, needed: Mapping[int, float]) -> bool:
-    # The amounts are floats of a PodGroup, so Volcano's tolerance applies.
+    # With Volcano's tolerance for rounding.
     return all(
         position >= 0 and amount < available[position] + MIN for position, amount in needed.items()
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pumice import (
     ROOT,
@@ -21,6 +21,7 @@ from pumice import (
     hookimpl,
     is_hard,
 )
+from pumice_builtin_plugins.kube.resource_weights import resource_weights
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
 from pumice_builtin_plugins.network_topology_aware.hyper_nodes import (
     HyperNodeResources,
@@ -73,23 +74,15 @@ class NetworkTopologyAware(Plugin):
             description="How many hypernodes are tried when victims are evicted.",
         )
 
-        @field_validator("cpu", "memory")
-        @classmethod
-        def _default_for_negative(cls, value: int) -> int:
-            return 1 if value < 0 else value
-
-        def weights(self) -> dict[str, int]:
-            weights = {"cpu": self.cpu, "memory": self.memory}
-            for name in filter(None, (part.strip() for part in self.resources.split(","))):
-                given = self.resource_weights.get(name, 1)
-                weights[name] = 1 if given < 0 else given
-            return weights
-
     @hookimpl
     def on_session_open(self) -> None:
         session = self.session
         self._tree = tree = session.hyper_nodes
-        self._resources = resources = HyperNodeResources(session, self.options.weights())
+        options = self.options
+        weights = resource_weights(
+            options.cpu, options.memory, options.resources, options.resource_weights
+        )
+        self._resources = resources = HyperNodeResources(session, weights)
         self._scale = float(_MAX_SCORE * self.options.weight)
         self._lowest_tier, self._highest_tier = min(tree.tier.values()), tree.tier[ROOT]
         tiers = np.array([tree.tier[name] for name in resources.names])

@@ -1,4 +1,4 @@
-"""Hands out the state that a cycle started from, to look at or to decide again elsewhere."""
+"""Serves the state that a cycle started from, for inspection or replay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class Snapshot(Plugin):
-    """Serve the policy and every object as the cycle found them.
+    """Serve the policy and every object as they were when the cycle began.
 
     ``/get-snapshot`` answers a zip archive with ``snapshot.json``: ``config`` in the shape of a
     policy file, ``schedulerParams``, ``rawObjects`` by kind as manifests, ``discovery``, and
@@ -30,6 +30,8 @@ class Snapshot(Plugin):
     @hookimpl
     def http_handlers(self) -> Mapping[str, Callable[..., Any]]:
         return {PATH: self.archive}
+
+    # -- helpers
 
     def archive(self) -> bytes:
         """The zip archive."""
@@ -54,11 +56,11 @@ class Snapshot(Plugin):
 
 
 def _facts(inventory: Inventory, now: float) -> dict[str, Any]:
-    """What scenario files tell under the same name."""
-    told = {
+    """The section ``extra`` of a scenario file."""
+    facts = {
         "tasks": {pod.key: pod.extra for pod in inventory.pods.values() if pod.extra},
         "jobs": {uid: group.extra for uid, group in inventory.groups.items() if group.extra},
         "queues": {name: queue.extra for name, queue in inventory.queues.items() if queue.extra},
         "nodes": {name: node.extra for name, node in inventory.nodes.items() if node.extra},
     }
-    return {**inventory.extra, "now": now, **{name: facts for name, facts in told.items() if facts}}
+    return {**inventory.extra, "now": now, **{name: part for name, part in facts.items() if part}}
