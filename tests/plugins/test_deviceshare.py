@@ -1,4 +1,4 @@
-"""Cards one by one: who gets which, what is written down, what undoing restores."""
+"""Assignment of cards: which pod gets which, annotations, undo."""
 
 from dataclasses import replace
 
@@ -249,7 +249,7 @@ def test_the_cards_go_out_with_the_bind(world, kind, amount, options, index):
     }
 
 
-def test_parameters_of_virtual_gpus_are_in_nobody_s_books(world):
+def test_parameters_of_virtual_gpus_are_hidden_from_the_session(world):
     virtual_node(world, "n1", A)
     world.job("j", virtual(3000, cores=10), min_resources={"cpu": 1, "volcano.sh/vgpu-memory": 3})
     world.open("deviceshare", **VIRTUAL)

@@ -100,7 +100,7 @@ def opened(world, service):
 
 
 def free_port():
-    """A port on which nobody listens."""
+    """A port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -213,8 +213,8 @@ def test_questions_about_jobs_and_queues(world, opened, service):
     assert plugin.job_ready(job) is False
     plugin.job_enqueued(job)
     assert service.bodies("queueOverused")[0]["queue"]["Name"] == "default"
-    told = service.bodies("jobEnqueued")[0]["job"]
-    assert (told["UID"], told["MinAvailable"], sorted(told["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
+    sent = service.bodies("jobEnqueued")[0]["job"]
+    assert (sent["UID"], sent["MinAvailable"], sorted(sent["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
 
 
 def test_it_hears_of_the_cycle_and_of_placements(world, opened, service):
@@ -343,7 +343,7 @@ def test_an_empty_answer_says_nothing(service):
     assert ask(service.prefix) == {}
 
 
-def test_nobody_listens():
+def test_no_listener():
     with pytest.raises(ExtenderError, match="refused"):
         ask(f"http://127.0.0.1:{free_port()}")
 

@@ -230,7 +230,7 @@ class TestNodeOrder:
         plugin = cluster.open(NAME, **{"hypernode.binpack.normal-pod.enable": "false"})
         assert self.scores(cluster, plugin, "j-0") is None
 
-    def test_without_hypernodes_there_is_nothing_to_tell(self, world):
+    def test_without_hypernodes_there_is_no_score(self, world):
         world.node("n1")
         world.job("j", {"cpu": 2})
         plugin = world.open(NAME)

@@ -16,7 +16,7 @@ POLICY = "volcano.sh/numa-topology-policy"
 
 
 def topology(free="0-7", policy="single-numa-node", manager="static", numa=2, threads=2):
-    """Eight CPUs, on as many NUMA nodes and with as many to a core as told."""
+    """Eight CPUs, with the given number of NUMA nodes and of CPUs per core."""
     cpus = range(8)
     place = {
         str(c): {"numa": c * numa // 8, "socket": c * numa // 8, "core": c // threads} for c in cpus
@@ -65,7 +65,7 @@ def test_what_is_no_list_of_cpus(text):
         ({"numares": {"cpu": "0-7"}}, "spec.numares.cpu: '0-7' is no table"),
     ],
 )
-def test_a_malformed_object_is_told_with_its_place(change, message):
+def test_a_malformed_object_is_reported_with_the_field(change, message):
     raw = topology()
     raw["spec"].update(change)
     with pytest.raises(ValueError, match="is no") as caught:
@@ -82,8 +82,8 @@ def test_what_an_object_leaves_out():
         (),
     )
     # Numbers that are zero are left out of the object, CPUs that it does not place do not exist.
-    told = {"cpuDetail": {"0": {}, "1": {"numa": 1}}, "numares": {"cpu": {"allocatable": "0-3"}}}
-    read = read_topology({"spec": told}, CpuTopologyPool())
+    spec = {"cpuDetail": {"0": {}, "1": {"numa": 1}}, "numares": {"cpu": {"allocatable": "0-3"}}}
+    read = read_topology({"spec": spec}, CpuTopologyPool())
     assert read.cpu_topology.nodes == (0b01, 0b10)
     assert read.free == 0b11
 
@@ -136,7 +136,7 @@ def test_how_many_numa_nodes_it_takes():
         ("0-7", "restricted", (9,), None),
     ],
 )
-def test_who_is_admitted_with_which_cpus(free, policy, counts, expected):
+def test_which_pods_are_admitted_with_which_cpus(free, policy, counts, expected):
     found = assign(cpu_topology(), cpus(free), policy, counts)
     assert found == (None if expected is None else cpus(expected))
 
@@ -199,7 +199,7 @@ def test_a_node_without_what_the_policy_needs_is_an_error(world, one, shape, rea
     assert verdict(world, "j0-0") == (Code.ERROR, reason)
 
 
-def test_a_node_that_does_not_tell_its_cpus_is_an_error(world, one):
+def test_a_node_that_does_not_report_its_cpus_is_an_error(world, one):
     one(insisting(2))
     spec = world.inventory.others["Numatopology"]["n1"]["spec"]
     del spec["numares"]

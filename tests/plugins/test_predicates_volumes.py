@@ -74,7 +74,7 @@ class TestBeforeAnyNode:
             ),
         ],
     )
-    def test_what_is_hopeless_is_told_at_once(self, objects, text):
+    def test_what_no_node_can_serve_is_reported_at_once(self, objects, text):
         kube = Kube(node("a"), *objects, using("p", "c"))
         reason = f"plugin VolumeBinding pre-predicates failed {text}"
         assert kube.verdicts("p") == {"*": (Code.ERROR, (reason,))}
@@ -88,7 +88,7 @@ class TestBeforeAnyNode:
         kube = Kube(node("a"), storage_class(), leaving, using("p", "c"))
         assert "is being deleted" in kube.verdicts("p")["*"][1][0]
 
-    def test_other_volumes_are_nobodys_business(self):
+    def test_volumes_without_claims_are_ignored(self):
         kube = Kube(node("a"), pod("p", volumes=[{"name": "x", "emptyDir": {}}]))
         assert kube.fitting("p") == {"a"}
         assert kube.plugin._scope(kube.task("p")) == "row"
@@ -123,7 +123,7 @@ class TestBinding:
             *[using(f"p{i}", f"c{i}") for i in range(3)],
         )
         first = kube.place("p0", "a")
-        second = kube.place("p1", "a", promise=True)
+        second = kube.place("p1", "a", pipeline=True)
         assert kube.reason("p2", "a") == NOTHING
         assert kube.plugin._volumes.to_bind(kube.task("p1")) == {"ns/c1": "v2"}
         second.discard()
@@ -154,7 +154,7 @@ class TestBinding:
         assert kube.plugin._volumes.to_bind(kube.task("p")) == {"ns/c": "good"}
         assert kube.reason("q", "a") == NOTHING
 
-    def test_a_volume_kept_for_the_claim_comes_first(self):
+    def test_a_volume_reserved_for_the_claim_comes_first(self):
         kube = Kube(
             node("a"),
             storage_class(),
@@ -292,7 +292,7 @@ class TestLimits:
         kube = self.cluster(1)
         statement = kube.evict("r")
         assert kube.fitting("p") == {"a", "b"}
-        placed = kube.place("p", "a", promise=True)
+        placed = kube.place("p", "a", pipeline=True)
         assert kube.fitting("n") == {"b"}
         placed.discard()
         statement.discard()

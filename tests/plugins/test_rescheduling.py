@@ -53,7 +53,7 @@ def test_an_interval_of_its_own(hot):
     ]
 
 
-def test_with_a_period_that_nobody_measures_every_node_is_idle(hot):
+def test_with_a_period_without_measurements_every_node_is_idle(hot):
     assert hot(period="10m", interval="0s") == ["j-0"]
     assert hot(period="5m", interval="0s") == []
 
@@ -76,7 +76,7 @@ def busy(name, cpu=0.0, memory=0.0, schedulable=True, tasks=(), size=4000):
         [],
     ],
 )
-def test_when_nobody_leaves(world, nodes):
+def test_without_victims(world, nodes):
     world.node("a")
     world.job("j", {"cpu": 1, "on": "a"})
     world.open("conformance")

@@ -1,4 +1,4 @@
-"""RoleAffinity that attract and repel each other, and the buckets made of them."""
+"""Affinity between roles, and the buckets made of it."""
 
 import pytest
 
@@ -26,14 +26,14 @@ class TestRoles:
         assert roles.balance("ps", {"worker": 3, "ps": 1, "chief": 9}) == 2
 
     def test_rank(self):
-        wishes = {AFFINITY: "ps,worker;chief", ANTI_AFFINITY: "ps", ORDER: "chief,worker"}
-        assert RoleAffinity.read(wishes, self.known).rank == {
+        annotations = {AFFINITY: "ps,worker;chief", ANTI_AFFINITY: "ps", ORDER: "chief,worker"}
+        assert RoleAffinity.read(annotations, self.known).rank == {
             "chief": (2, 2),
             "worker": (1, 3),
             "ps": (0, 4),
         }
 
-    def test_without_wishes(self):
+    def test_without_annotations(self):
         assert RoleAffinity.read({ORDER: "ps"}, self.known) is None
         assert RoleAffinity.read({AFFINITY: " ; ,"}, self.known) is None
 
@@ -45,7 +45,7 @@ class TestRoles:
             ({AFFINITY: "ps", ORDER: "ps,chief,ps"}, "task-order: the role 'ps' is named twice"),
         ],
     )
-    def test_bad_wishes(self, annotations, message):
+    def test_bad_annotations(self, annotations, message):
         with pytest.raises(ValueError, match=message):
             RoleAffinity.read(annotations, self.known)
 
@@ -66,7 +66,7 @@ def buckets(plugin):
 
 
 class TestBuckets:
-    def test_running_tasks_are_sorted_by_node_and_draw_their_partners(self, nodes):
+    def test_running_tasks_are_sorted_by_node_and_attract_their_partners(self, nodes):
         pods = [("ps", "n2", 1), ("worker", "", 1), ("ps", "n1", 1), ("worker", "", 1)]
         train(nodes, {AFFINITY: "ps,worker"}, *pods)
         plugin = nodes.open(NAME)
@@ -83,7 +83,7 @@ class TestBuckets:
         train(nodes, {AFFINITY: "ps,worker", ANTI_AFFINITY: "ps"}, *pods)
         assert buckets(nodes.open(NAME)) == {"j-0": 0, "j-1": 1, "j-2": 0}
 
-    def test_roles_without_a_wish_are_in_none(self, nodes):
+    def test_roles_that_are_not_named_are_in_none(self, nodes):
         train(nodes, {AFFINITY: "ps"}, ("ps", "", 1), ("log", "", 1), ("", "", 1))
         assert buckets(nodes.open(NAME)) == {"j-0": 0}
 
@@ -101,8 +101,8 @@ class TestTaskOrder:
         assert plugin.task_order(*nodes.tasks("j-1", "j-2")) == 0
 
     def test_within_a_bucket_by_order_then_by_kind(self, nodes):
-        wishes = {AFFINITY: "a,b,c", ANTI_AFFINITY: "b", ORDER: "c"}
-        train(nodes, wishes, *[(role, "", 1) for role in "abc"])
+        annotations = {AFFINITY: "a,b,c", ANTI_AFFINITY: "b", ORDER: "c"}
+        train(nodes, annotations, *[(role, "", 1) for role in "abc"])
         plugin = nodes.open(NAME)
         assert plugin.task_order(*nodes.tasks("j-2", "j-1")) == -1
         assert plugin.task_order(*nodes.tasks("j-0", "j-1")) == 1

@@ -34,8 +34,8 @@ class Racks(FairWorld):
             "requiredTopologyLevel": required,
             "preferredTopologyLevel": preferred,
         }
-        told = {key: value for key, value in constraint.items() if value}
-        self.job("j", "q", *pods, topology_constraint=told, **facts)
+        given = {key: value for key, value in constraint.items() if value}
+        self.job("j", "q", *pods, topology_constraint=given, **facts)
 
     def sets(self, rows=None):
         """The sets of nodes that the plugin offers to the root of ``j``."""
@@ -100,7 +100,7 @@ class TestWhere:
         racks.gang(ask(), ask(), required="rack")
         assert racks.sets(rows=[0, 2]) == [["n2"], ["n0"]]
 
-    def test_promised_and_leaving_room_counts(self):
+    def test_pipelined_and_releasing_amounts_count(self):
         racks = Racks("b1/r1=2", "b1/r2=1")
         racks.job("old", "q", ask(on="n0", deleted=1.0))
         racks.gang(ask(), ask(), required="rack")
@@ -132,7 +132,7 @@ class TestBadInput:
             ({}, "neither a required nor a preferred level"),
         ],
     )
-    def test_constraints_that_cannot_be_kept(self, constraint, message):
+    def test_constraints_that_cannot_be_satisfied(self, constraint, message):
         racks = Racks("b1/r1=8")
         racks.gang(ask(), **constraint)
         assert racks.sets() == []
@@ -159,13 +159,13 @@ class TestBadInput:
         assert racks.sets() == []
         assert racks.refusal() == "no node is part of topology dc"
 
-    def test_different_parts_of_gpus_cannot_be_told(self):
+    def test_different_parts_of_gpus_are_rejected(self):
         racks = Racks("b1/r1=8")
         racks.gang(ask(fraction=0.5), ask(fraction=0.25), required="rack")
         assert racks.sets() == []
         assert "different parts of a GPU" in racks.refusal()
 
-    def test_a_topology_without_levels_holds_nobody(self):
+    def test_a_topology_without_levels_fits_no_task(self):
         racks = Racks("b1/r1=8", levels=())
         racks.gang(ask(), required="rack")
         assert racks.sets() == []
@@ -259,7 +259,7 @@ class TestDomains:
         free[0] = -5
         assert request.ratio(free) == 1000
 
-    def test_tasks_that_ask_only_for_a_slot_fit_everywhere(self):
+    def test_tasks_that_request_only_a_pod_fit_everywhere(self):
         racks = Racks("b1/r1", "b1/r1")
         racks.job("j", "q", *[ask(gpu=0, cpu=0, memory=0)] * 5)
         racks.open("topology")
