@@ -1,13 +1,14 @@
-"""Fill nodes up before opening new ones."""
+"""Binpack: prefer the fullest nodes."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pumice import NodeHandle, NodeView, Plugin, Task, hookimpl
+from pumice_builtin_plugins.kube.resource_weights import resource_weights
 
 _MAX_SCORE = 100
 
@@ -15,7 +16,8 @@ _MAX_SCORE = 100
 class Binpack(Plugin):
     """Score a node by how full it would be, weighted by resource.
 
-    Only what is used counts, not what is promised. A node that would be overfull scores 0.
+    As in Volcano only used resources count, not pipelined ones. A node where the task does not fit
+    scores 0.
     """
 
     class Options(Plugin.Options):
@@ -34,56 +36,33 @@ class Binpack(Plugin):
             description="Weight of a further resource, as binpack.resources.NAME.",
         )
 
-        @field_validator("cpu", "memory")
-        @classmethod
-        def _at_least_one(cls, value: int) -> int:
-            return 1 if value < 0 else value
-
-    def _weights(self) -> dict[str, int]:
-        options = self.options
-        weights = {"cpu": options.cpu, "memory": options.memory}
-        for name in filter(None, (part.strip() for part in options.resources.split(","))):
-            given = options.resource_weights.get(name, 1)
-            weights[name] = 1 if given < 0 else given
-        return weights
-
     @hookimpl
     def on_session_open(self) -> None:
-        positions = self.session.nodes.dimensions.position
+        positions, options = self.session.nodes.dimensions.position, self.options
+        weights = resource_weights(
+            options.cpu, options.memory, options.resources, options.resource_weights
+        )
         self._weight_of = {
-            positions[name]: weight for name, weight in self._weights().items() if name in positions
+            positions[name]: weight for name, weight in weights.items() if name in positions
         }
         self._scale = float(_MAX_SCORE * self.options.weight)
         self._terms: dict[bytes, tuple[list[tuple[int, int, int]], int]] = {}
-
-    def _terms_of(self, task: Task) -> tuple[list[tuple[int, int, int]], int]:
-        """(dimension, request, weight) of what the task asks for, and the sum of the weights."""
-        key = task.vector.tobytes()
-        terms = self._terms.get(key)
-        if terms is None:
-            asked = [
-                (dimension, amount, self._weight_of[dimension])
-                for dimension, amount in enumerate(task.vector.tolist())
-                if amount > 0 and dimension in self._weight_of
-            ]
-            terms = self._terms[key] = (asked, sum(weight for _, _, weight in asked))
-        return terms
 
     @hookimpl(scope="row")
     def node_order(self, task: Task, node: NodeHandle) -> float:
         terms, total = self._terms_of(task)
         if not self._scale or not total:
             return 0.0
-        used, capacity = node.table.used[node.row], node.table.allocatable[node.row]
+        used, allocatable = node.table.used[node.row], node.table.allocatable[node.row]
         score = 0.0
         for dimension, amount, weight in terms:
-            room = capacity.item(dimension)
-            if not room or not weight:
+            size = allocatable.item(dimension)
+            if not size or not weight:
                 continue
-            held = amount + used.item(dimension)
-            if held > room:
+            total_used = amount + used.item(dimension)
+            if total_used > size:
                 return 0.0
-            score += held * weight / room
+            score += total_used * weight / size
         return score / total * self._scale
 
     @hookimpl(scope="row")
@@ -91,14 +70,29 @@ class Binpack(Plugin):
         terms, total = self._terms_of(task)
         if not self._scale or not total:
             return None
-        used, capacity = nodes.used, nodes.allocatable
+        used, allocatable = nodes.used, nodes.allocatable
         score = np.zeros(len(nodes))
         overfull = np.zeros(len(nodes), bool)
         for dimension, amount, weight in terms:
             if not weight:
                 continue
-            room, held = capacity[:, dimension], used[:, dimension] + amount
-            has = room > 0
-            overfull |= has & (held > room)
-            score += np.divide(held * weight, room, out=np.zeros(len(nodes)), where=has)
+            size, total_used = allocatable[:, dimension], used[:, dimension] + amount
+            has = size > 0
+            overfull |= has & (total_used > size)
+            score += np.divide(total_used * weight, size, out=np.zeros(len(nodes)), where=has)
         return np.where(overfull, 0.0, score / total * self._scale)
+
+    # -- helpers
+
+    def _terms_of(self, task: Task) -> tuple[list[tuple[int, int, int]], int]:
+        """(dimension, request, weight) of what the task requests, and the sum of the weights."""
+        key = task.vector.tobytes()
+        terms = self._terms.get(key)
+        if terms is None:
+            requested = [
+                (dimension, amount, self._weight_of[dimension])
+                for dimension, amount in enumerate(task.vector.tolist())
+                if amount > 0 and dimension in self._weight_of
+            ]
+            terms = self._terms[key] = (requested, sum(weight for _, _, weight in requested))
+        return terms

@@ -1,4 +1,4 @@
-"""Devices that pods ask for through resource claims."""
+"""Allocates the devices that pods request through resource claims."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ from pumice import (
     hookimpl,
 )
 from pumice.gpu import gpu_count
-from pumice_builtin_plugins.kube.dra.allocation import Devices
-from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.dra.allocation import DeviceAllocator
+from pumice_builtin_plugins.kube.dra.objects import DeviceError, DraObjects
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
-from pumice_builtin_plugins.kube.node_pods import held_tasks
+from pumice_builtin_plugins.kube.node_pods import placed_tasks
 
-_MOST_CONSUMERS = 256
-
-
-def _scope(plugin: DynamicResources, task: Task) -> Scope:
-    return "cluster" if task.pod.resource_claims else "static"
+_MAX_CONSUMERS = 256
+"""The API server's limit on ``status.reservedFor``."""
 
 
 class DynamicResources(Plugin):
-    """Check and account resource claims: a node must have the devices, a claim room for one more.
+    """Check and allocate resource claims: the node needs the devices, the claim a free consumer.
 
     A claim for GPUs that several pods name must carry the label of their queue. An evicted task
     gives its devices back when it was the claim's last user. Asks node by node: each has devices
@@ -56,19 +53,13 @@ class DynamicResources(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         cluster = self.session.cluster
-        self._claims = cluster.inventory.others.get("ResourceClaim", {})
-        self._devices = Devices(DeviceBook(cluster.inventory, LabelColumns(cluster.nodes)))
-        self._added: dict[str, set[str]] = {}
+        self._raw_claims = cluster.inventory.others.get("ResourceClaim", {})
+        objects = DraObjects(cluster.inventory, LabelColumns(cluster.nodes))
+        self._devices = DeviceAllocator(objects)
+        self._new_consumers: dict[str, set[str]] = {}
         """Claim → tasks placed in this cycle that it is not reserved for yet."""
-        for task, _ in held_tasks(cluster, "claims", lambda pod: bool(pod.resource_claims)):
+        for task, _ in placed_tasks(cluster, "claims", lambda pod: bool(pod.resource_claims)):
             self._devices.adopt(task)
-
-    def _named_claims(self, task: Task) -> Iterator[tuple[str, Any]]:
-        for reference in task.pod.resource_claims:
-            name = reference.get("resourceClaimName")
-            if name:
-                key = f"{task.namespace}/{name}"
-                yield key, self._claims.get(key)
 
     @hookimpl
     def pre_predicate(self, task: Task, job: Job) -> Any:
@@ -84,22 +75,8 @@ class DynamicResources(Plugin):
             return FitError.of(str(error), Code.UNRESOLVABLE, self.name)
         return None
 
-    def _problem(self, task: Task, job: Job, key: str, claim: Any) -> str:
-        if claim is None:
-            return f"resource claim {key} does not exist"
-        users = {user.get("uid") for user in (claim.get("status") or {}).get("reservedFor") or ()}
-        users |= self._added.get(key, set())
-        if task.uid not in users and len(users) >= _MOST_CONSUMERS:
-            return f"resource claim {key} is reserved for {len(users)} pods already"
-        labels = (claim.get("metadata") or {}).get("labels") or {}
-        if gpu_count(claim.get("spec") or {}):
-            queue = labels.get(self.options.queue_label, "")
-            if queue != job.queue:
-                return (
-                    f"resource claim {key} for GPUs belongs to queue {queue or '(none)'}, "
-                    f"the job to queue {job.queue}"
-                )
-        return ""
+    def _scope(self, task: Task) -> Scope:
+        return "cluster" if task.pod.resource_claims else "static"
 
     @hookimpl(scope=_scope)
     def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
@@ -117,7 +94,7 @@ class DynamicResources(Plugin):
         if not task.pod.resource_claims:
             return None
         for key, _ in self._named_claims(task):
-            self._added.setdefault(key, set()).add(task.uid)
+            self._new_consumers.setdefault(key, set()).add(task.uid)
         return self._devices.reserve(task, self.session.nodes.row_of[task.node])
 
     @hookimpl
@@ -125,5 +102,32 @@ class DynamicResources(Plugin):
         if not task.pod.resource_claims:
             return
         for key, _ in self._named_claims(task):
-            self._added.get(key, set()).discard(task.uid)
+            self._new_consumers.get(key, set()).discard(task.uid)
         self._devices.release(task)
+
+    # -- helpers
+
+    def _named_claims(self, task: Task) -> Iterator[tuple[str, Any]]:
+        """Key and object of the claims that the pod refers to by name, not by template."""
+        for reference in task.pod.resource_claims:
+            name = reference.get("resourceClaimName")
+            if name:
+                key = f"{task.namespace}/{name}"
+                yield key, self._raw_claims.get(key)
+
+    def _problem(self, task: Task, job: Job, key: str, claim: Any) -> str:
+        if claim is None:
+            return f"resource claim {key} does not exist"
+        users = {user.get("uid") for user in (claim.get("status") or {}).get("reservedFor") or ()}
+        users |= self._new_consumers.get(key, set())
+        if task.uid not in users and len(users) >= _MAX_CONSUMERS:
+            return f"resource claim {key} is reserved for {len(users)} pods already"
+        labels = (claim.get("metadata") or {}).get("labels") or {}
+        if gpu_count(claim.get("spec") or {}):
+            queue = labels.get(self.options.queue_label, "")
+            if queue != job.queue:
+                return (
+                    f"resource claim {key} for GPUs belongs to queue {queue or '(none)'}, "
+                    f"the job to queue {job.queue}"
+                )
+        return ""

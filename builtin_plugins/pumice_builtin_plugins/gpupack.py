@@ -1,4 +1,4 @@
-"""Fill shared GPUs up before others are opened for sharing."""
+"""Fill shared GPUs before free ones are opened for sharing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pumice_builtin_plugins.gpu.usage import used_portion
 
 
 class GpuPack(Plugin):
-    """Score a GPU by the part of it that is in use, a whole free one by 0."""
+    """Score a shared GPU by its used fraction, a whole free one by 0."""
 
     @hookimpl
     def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float:

@@ -1,4 +1,4 @@
-"""Prefer nodes on which a shared GPU has room."""
+"""Prefer nodes where the task fits on a GPU that is shared already."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _SCORE = 1000.0
 
 
 class GpuSharingOrder(Plugin):
-    """Score 1000 where the task fits into a GPU that is being shared already.
+    """Score 1000 where the task fits on a GPU that is shared already.
 
-    A task that asks for no GPU fits into any of them, so it is drawn there as well.
+    As in KAI, a task without a GPU request fits on any of them and scores there, too.
     """
 
     @hookimpl(scope="row")

@@ -1,4 +1,4 @@
-"""Give every part of a GPU as much of a GPU of its own as there is."""
+"""Place parts of GPUs on the emptiest GPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pumice_builtin_plugins.gpu.usage import used_portion
 
 
 class GpuSpread(Plugin):
-    """Score a GPU by the part of it that is not in use, a whole free one by 1."""
+    """Score a shared GPU by its free fraction, a whole free one by 1."""
 
     @hookimpl
     def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float:

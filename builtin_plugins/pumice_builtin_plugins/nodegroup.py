@@ -1,4 +1,4 @@
-"""Queues keep to the groups of nodes that they are given."""
+"""Restrict queues to groups of nodes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _REQUIRED_SCORE, _PREFERRED_SCORE, _AVOIDED_SCORE = 100.0, 50.0, -1.0
 
 
 @dataclass(slots=True, frozen=True)
-class Rules:
-    """The groups that a queue must use, would rather use, must avoid and would rather avoid."""
+class GroupAffinity:
+    """Affinity and anti-affinity of a queue to node groups, required and preferred."""
 
     required: tuple[str, ...] = ()
     preferred: tuple[str, ...] = ()
@@ -43,18 +43,21 @@ class Rules:
     avoided: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, affinity: Mapping[str, Any]) -> Rules:
-        towards = affinity.get("nodeGroupAffinity") or {}
+    def of(cls, affinity: Mapping[str, Any]) -> GroupAffinity:
+        near = affinity.get("nodeGroupAffinity") or {}
         away = affinity.get("nodeGroupAntiAffinity") or {}
         return cls(
-            tuple(towards.get(_REQUIRED) or ()),
-            tuple(towards.get(_PREFERRED) or ()),
+            tuple(near.get(_REQUIRED) or ()),
+            tuple(near.get(_PREFERRED) or ()),
             tuple(away.get(_REQUIRED) or ()),
             tuple(away.get(_PREFERRED) or ()),
         )
 
     def allows(self, group: str) -> bool:
-        """A group that no list names is refused; one that is merely avoided is not."""
+        """Whether the queue may use a group.
+
+        As in Volcano, a group that no list names is rejected, one to be avoided is not.
+        """
         if group in self.avoided:
             return True
         named = group in self.required or group in self.preferred
@@ -72,123 +75,97 @@ class Rules:
 
 
 @dataclass(slots=True)
-class _Member:
-    """What the plugin knows of one queue."""
+class _QueueGroups:
+    """Affinity and limits of one queue."""
 
-    rules: Rules | None = None
+    affinity: GroupAffinity | None = None
     limits: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-    """Group → position of a resource → most of it that the queue may hold in the group."""
-    unreadable: bool = False
+    """Group → dimension → most that the queue may have allocated in the group."""
+    malformed: bool = False
+    """Whether the annotation with the limits is malformed."""
 
 
 class NodeGroup(Plugin):
-    """Keep a queue's tasks on the groups of nodes that its affinity names.
+    """Place a queue's tasks on the groups of nodes that its affinity names.
 
     Nodes are grouped by the label ``volcano.sh/nodegroup-name``. The queue's annotation
-    ``volcano.sh/nodegroup-resource-limits`` bounds what it may hold in each group.
+    ``volcano.sh/nodegroup-resource-limits`` limits what it may have allocated in each group.
     """
 
     reads = frozenset({"queue"})
 
     class Options(Plugin.Options):
-        """Who may use what is not named."""
+        """Which queues may use which nodes."""
 
         strict: bool = Field(
-            True, description="Nodes of no group are for nobody, not for queues without affinity."
+            True,
+            description="Nodes without a group are for no queue at all.",
         )
         preferred_order: bool = Field(
             False,
             alias="enablePreferredOrder",
-            description="Preferred groups score by their place in the list.",
+            description="Preferred groups score by their position in the list.",
         )
         hierarchy: bool = Field(
-            False, description="A queue without affinity has that of its nearest ancestor."
+            False, description="A queue without affinity inherits that of its nearest ancestor."
         )
 
     @hookimpl
     def on_session_open(self) -> None:
         session = self.session
-        self._members = {name: self._describe(queue) for name, queue in session.queues.items()}
-        self._held: dict[tuple[str, str], np.ndarray] = {}
+        self._queues = {name: self._read(queue) for name, queue in session.queues.items()}
+        self._allocated: dict[tuple[str, str], np.ndarray] = {}
+        """By queue and group."""
         for job in session.jobs.values():
             for task in job.having(*ALLOCATED_STATUSES):
                 self._count(task, 1)
 
-    def _describe(self, queue: Queue) -> _Member:
-        member = _Member(self._rules_of(queue))
-        text = queue.annotations.get(LIMITS, "")
-        if text:
-            try:
-                member.limits = _read_limits(text, self.session.nodes.dimensions.position)
-            except ValueError as error:
-                logger.warning(
-                    "queue {}: {}: {}; nothing of it is placed", queue.name, LIMITS, error
-                )
-                member.unreadable = True
-        return member
+    def _scope(self, task: Task) -> Scope:
+        queue = self._queues.get(task.queue)
+        return "cluster" if queue is not None and queue.limits else "static"
 
-    def _rules_of(self, queue: Queue) -> Rules | None:
-        seen: set[str] = set()
-        at: Queue | None = queue
-        while at is not None and at.name not in seen:
-            if at.affinity:
-                return Rules.of(at.affinity)
-            seen.add(at.name)
-            if not self.options.hierarchy:
-                break
-            at = self.session.queues.get(at.parent or _ROOT)
-        return None
-
-    def _reach(self, task: Task) -> Scope:
-        member = self._members.get(task.queue)
-        return "cluster" if member is not None and member.limits else "static"
-
-    @hookimpl(scope=_reach)
+    @hookimpl(scope=_scope)
     def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
-        member = self._members.get(task.queue)
-        if member is None:
+        queue = self._queues.get(task.queue)
+        if queue is None:
             return None
         verdicts = NodeVerdicts.accept(len(nodes))
 
-        def refuse(where: np.ndarray, reason: str) -> None:
+        def reject(where: np.ndarray, reason: str) -> None:
             verdicts.reject(where, reason, Code.UNRESOLVABLE, self.name)
 
         everywhere = np.ones(len(nodes), bool)
-        if member.unreadable:
-            refuse(everywhere, f"queue {task.queue} has unreadable node group limits")
+        if queue.malformed:
+            reject(everywhere, f"queue {task.queue} has malformed node group limits")
             return verdicts
         groups = nodes.fact(("nodegroup", "name"), _group_of, object)
         grouped = groups != ""
-        rules = member.rules
-        if rules is None:
-            refuse(grouped, f"queue {task.queue} has no affinity to any node group")
+        affinity = queue.affinity
+        if affinity is None:
+            reject(grouped, f"queue {task.queue} has no affinity to any node group")
             if self.options.strict:
-                refuse(~grouped, "the node is in no node group")
+                reject(~grouped, "the node is in no node group")
             return verdicts
-        refuse(~grouped, "the node is in no node group")
+        reject(~grouped, "the node is in no node group")
         for group in dict.fromkeys(groups[grouped].tolist()):
-            if not rules.allows(group):
-                refuse(groups == group, f"node group {group} is not for queue {task.queue}")
-            elif self._exceeds(task, group, member.limits.get(group)):
-                refuse(groups == group, f"queue {task.queue} has its limit of node group {group}")
+            if not affinity.allows(group):
+                reject(groups == group, f"node group {group} is not for queue {task.queue}")
+            elif self._exceeds(task, group, queue.limits.get(group)):
+                reject(
+                    groups == group,
+                    f"queue {task.queue} is at its limit in node group {group}",
+                )
         return verdicts
-
-    def _exceeds(self, task: Task, group: str, limits: Mapping[int, int] | None) -> bool:
-        if not limits:
-            return False
-        held = self._held.get((task.queue, group))
-        total = task.vector if held is None else held + task.vector
-        return any(total[position] > most for position, most in limits.items())
 
     @hookimpl(scope="static")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        member = self._members.get(task.queue)
-        if member is None or member.rules is None:
+        queue = self._queues.get(task.queue)
+        if queue is None or queue.affinity is None:
             return None
-        rules, by_position = member.rules, self.options.preferred_order
+        affinity, by_position = queue.affinity, self.options.preferred_order
         groups = nodes.fact(("nodegroup", "name"), _group_of, object)
         scores = {
-            group: rules.score(group, by_position=by_position)
+            group: affinity.score(group, by_position=by_position)
             for group in dict.fromkeys(groups.tolist())
             if group
         }
@@ -202,16 +179,50 @@ class NodeGroup(Plugin):
     def on_deallocate(self, task: Task) -> None:
         self._count(task, -1)
 
+    # -- helpers
+
+    def _read(self, queue: Queue) -> _QueueGroups:
+        groups = _QueueGroups(self._affinity_of(queue))
+        text = queue.annotations.get(LIMITS, "")
+        if text:
+            try:
+                groups.limits = _read_limits(text, self.session.nodes.dimensions.position)
+            except ValueError as error:
+                logger.warning(
+                    "queue {}: {}: {}; none of its tasks is placed", queue.name, LIMITS, error
+                )
+                groups.malformed = True
+        return groups
+
+    def _affinity_of(self, queue: Queue) -> GroupAffinity | None:
+        seen: set[str] = set()
+        at: Queue | None = queue
+        while at is not None and at.name not in seen:
+            if at.affinity:
+                return GroupAffinity.of(at.affinity)
+            seen.add(at.name)
+            if not self.options.hierarchy:
+                break
+            at = self.session.queues.get(at.parent or _ROOT)
+        return None
+
+    def _exceeds(self, task: Task, group: str, limits: Mapping[int, int] | None) -> bool:
+        if not limits:
+            return False
+        allocated = self._allocated.get((task.queue, group))
+        total = task.vector if allocated is None else allocated + task.vector
+        return any(total[position] > most for position, most in limits.items())
+
     def _count(self, task: Task, sign: int) -> None:
         node = self.session.nodes.get(task.node)
         group = "" if node is None else _group_of(node.facts)
         if not group:
             return
         key = (task.queue, group)
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = np.zeros(len(task.vector), np.int64)
-        held += sign * task.vector
+        allocated = self._allocated.get(key)
+        if allocated is None:
+            allocated = self._allocated[key] = np.zeros(len(task.vector), np.int64)
+        allocated += sign * task.vector
 
 
 def _group_of(node: Node) -> str:
@@ -219,7 +230,7 @@ def _group_of(node: Node) -> str:
 
 
 def _read_limits(text: str, position: Mapping[str, int]) -> dict[str, dict[int, int]]:
-    """Group → position → most; resources that nobody in the cluster has need no limit.
+    """Group → dimension → limit; resources that the cluster does not have are left out.
 
     :raises ValueError: it is not JSON of that shape, or a quantity is malformed.
     """

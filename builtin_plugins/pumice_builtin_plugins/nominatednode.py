@@ -1,4 +1,4 @@
-"""Follow the nomination in a pod's status."""
+"""Place a pod on the node that its status nominates."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SCORE = 1_000_000.0
 
 
 class NominatedNode(Plugin):
-    """Score a million for the node that a pod is nominated for: it outweighs everything else.
+    """Score 1 000 000 for the nominated node of a pod: more than all other scores together.
 
-    A nominated node on which the task must wait wins over one where it need not.
+    As in KAI it wins even if the task has to wait there and would fit elsewhere at once.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"nominated_node"})

@@ -1,21 +1,21 @@
-"""Keep tasks that need no GPU off the nodes that have some."""
+"""Prefer nodes without GPUs for tasks that need none."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pumice import NodeView, Plugin, Task, hookimpl
-from pumice_builtin_plugins.gpu.nodes import gpu_less, wants_gpus
+from pumice_builtin_plugins.gpu.nodes import wants_gpus, without_gpus
 
 _SCORE = 10.0
 
 
 class ResourceType(Plugin):
-    """Score 10 for nodes without any GPU when a task asks for none."""
+    """Score 10 for nodes without any GPU when a task requests none."""
 
     @hookimpl
     def on_session_open(self) -> None:
-        self._scores = gpu_less(self.session.nodes) * _SCORE
+        self._scores = without_gpus(self.session.nodes) * _SCORE
 
     @hookimpl(scope="static")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:

@@ -8,7 +8,7 @@ from pumice.session.session import Session
 from pumice.testing import session_state as states
 from pumice.testing.session_state import differences
 
-CACHES = {("binpack", "_terms"), ("nodeorder", "_wishes")}
+CACHES = {("binpack", "_terms"), ("nodeorder", "_terms")}
 """(plugin, attribute) that only remembers what was computed."""
 
 __all__ = ["CACHES", "differences", "session_state"]

@@ -1,4 +1,4 @@
-"""Clusters in Kubernetes' own words, and sessions of one plugin on them."""
+"""Clusters of Kubernetes manifests, and sessions of one plugin on them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _policy(plugin: str, options: tuple[tuple[str, Any], ...]) -> Policy:
 
 
 class Kube:
-    """A session of one plugin, asked in a word."""
+    """A session of one plugin with short questions to it."""
 
     def __init__(
         self,
@@ -158,9 +158,9 @@ class Kube:
             names = tuple(sorted(nodes))
         return dict(zip(names, self.session.queries.scores(task, rows).tolist(), strict=True))
 
-    def place(self, name: str, node_name: str, *, promise: bool = False) -> Statement:
+    def place(self, name: str, node_name: str, *, pipeline: bool = False) -> Statement:
         statement = self.session.statement()
-        put = statement.pipeline if promise else statement.allocate
+        put = statement.pipeline if pipeline else statement.allocate
         assert put(self.task(name), self.row(node_name)) is None
         return statement
 

@@ -37,7 +37,7 @@ class SharedWorld:
     def node(
         self, name: str, *, gpu: int = 0, memory: str = "1000", pods: int = 110, **facts: Any
     ) -> None:
-        """A node of 8 CPUs; ``memory`` is that of each GPU, as the label tells it."""
+        """A node of 8 CPUs; ``memory`` is that of each GPU, as the label gives it."""
         labels = {HOST: name, **facts.pop("labels", {})}
         if gpu and memory:
             labels["nvidia.com/gpu.memory"] = memory

@@ -1,4 +1,4 @@
-"""Cards one by one: who gets which, what is written down, what undoing restores."""
+"""Assignment of cards: which pod gets which, annotations, undo."""
 
 from dataclasses import replace
 
@@ -10,19 +10,19 @@ from pumice.model.resources import Resource
 from pumice.verdicts import Code
 from pumice_builtin_plugins.deviceshare.cards import (
     Card,
-    CardDemand,
-    Holding,
-    Share,
+    CardAllocation,
+    CardRequest,
+    CardShare,
     SharedCards,
     WholeCards,
-    asked,
     matching_rules,
+    requested,
 )
 from pumice_builtin_plugins.deviceshare.vgpu import (
-    Part,
+    ContainerRequest,
     VirtualCards,
-    VirtualDemand,
-    virtual_demand,
+    VirtualGpuRequest,
+    virtual_gpu_request,
 )
 
 A, B, C = (f"GPU-{name},4,8000,NVIDIA-{name.upper()}100,true,hami-core" for name in "abc")
@@ -37,7 +37,7 @@ def container(**amounts):
 
 
 def gpu(kind, amount, *more, **facts):
-    """A pod that asks for a GPU resource in its one container."""
+    """A pod that requests_device for a GPU resource in its one container."""
     name = f"volcano.sh/{kind}"
     limits = Resource.from_list({name: amount, **dict(more)})
     facts["containers"] = (Container("c", limits, limits),)
@@ -65,7 +65,8 @@ def virtual_node(world, name, *cards):
 
 def used(plugin, row=0):
     return [
-        (card.used_memory, card.used_cores, card.uses) for card in plugin._pools[row].cards.values()
+        (card.used_memory, card.used_cores, card.share_count)
+        for card in plugin._pools[row].cards.values()
     ]
 
 
@@ -76,26 +77,26 @@ def test_what_a_pod_asks_for_is_all_containers_or_the_largest_init_container():
     main = tuple(container(**{"volcano.sh__gpu-memory": n}) for n in (1000, 2000))
     init = tuple(container(**{"volcano.sh__gpu-memory": n}) for n in (2500, 4000))
     pod = Pod("p", "p", "ns", Resource(), containers=main)
-    assert asked(pod, "volcano.sh/gpu-memory") == 3000
-    assert asked(replace(pod, init_containers=init), "volcano.sh/gpu-memory") == 4000
+    assert requested(pod, "volcano.sh/gpu-memory") == 3000
+    assert requested(replace(pod, init_containers=init), "volcano.sh/gpu-memory") == 4000
 
 
 def test_shared_memory_is_that_of_the_lowest_card_with_room():
     pool = SharedCards([Card(0, 8000), Card(1, 8000)])
-    pool.hold("r", Holding((Share(0, 5000),)))
-    assert pool.choose(CardDemand(3000)).holding.shares == (Share(0, 3000),)
-    assert pool.choose(CardDemand(3001)).holding.shares == (Share(1, 3001),)
-    assert pool.choose(CardDemand(8001)) == "no GPU has enough free memory"
-    pool.drop("r")
-    pool.drop("r")
-    assert pool.choose(CardDemand(8000)).holding.shares == (Share(0, 8000),)
+    pool.allocate("r", CardAllocation((CardShare(0, 5000),)))
+    assert pool.choose(CardRequest(3000)).allocation.shares == (CardShare(0, 3000),)
+    assert pool.choose(CardRequest(3001)).allocation.shares == (CardShare(1, 3001),)
+    assert pool.choose(CardRequest(8001)) == "no GPU has enough free memory"
+    pool.release("r")
+    pool.release("r")
+    assert pool.choose(CardRequest(8000)).allocation.shares == (CardShare(0, 8000),)
 
 
 def test_whole_cards_are_the_lowest_idle_ones():
     pool = WholeCards([Card(0, 8000), Card(2, 8000), Card(3, 8000)])
-    pool.hold("r", Holding((Share(2, 8000),)))
-    assert pool.choose(CardDemand(2)).holding.shares == (Share(0, 8000), Share(3, 8000))
-    assert pool.choose(CardDemand(3)) == "not enough idle GPUs"
+    pool.allocate("r", CardAllocation((CardShare(2, 8000),)))
+    assert pool.choose(CardRequest(2)).allocation.shares == (CardShare(0, 8000), CardShare(3, 8000))
+    assert pool.choose(CardRequest(3)) == "not enough idle GPUs"
 
 
 def test_rules_match_with_all_their_labels():
@@ -107,16 +108,16 @@ def test_rules_match_with_all_their_labels():
 
 def test_a_card_is_barred_to_pods_under_the_same_rule_only():
     pool = SharedCards([Card(0, 8000)])
-    pool.hold("r", Holding((Share(0, 1000),), frozenset({0, 1})))
-    assert pool.choose(CardDemand(1000, frozenset({1}))) == "no GPU has enough free memory"
-    assert pool.choose(CardDemand(1000, frozenset({2}))).holding.shares == (Share(0, 1000),)
+    pool.allocate("r", CardAllocation((CardShare(0, 1000),), frozenset({0, 1})))
+    assert pool.choose(CardRequest(1000, frozenset({1}))) == "no GPU has enough free memory"
+    assert pool.choose(CardRequest(1000, frozenset({2}))).allocation.shares == (CardShare(0, 1000),)
 
 
 # -- virtual cards
 
 
-def demand(*parts, **wishes):
-    return VirtualDemand(tuple(Part(*part) for part in parts), **wishes)
+def request(*parts, **more):
+    return VirtualGpuRequest(tuple(ContainerRequest(*part) for part in parts), **more)
 
 
 @pytest.mark.parametrize(
@@ -129,40 +130,40 @@ def demand(*parts, **wishes):
 )
 def test_which_card_goes_first(policy, cards, score):
     pool = VirtualCards(":".join([A, B, C]), policy)
-    pool.hold("r", Holding((Share(1, 3000),)))
-    choice = pool.choose(demand((1, 1000, 100, 0)))
-    assert [share.card for share in choice.holding.shares] == cards
+    pool.allocate("r", CardAllocation((CardShare(1, 3000),)))
+    choice = pool.choose(request((1, 1000, 100, 0)))
+    assert [share.card for share in choice.allocation.shares] == cards
     assert choice.score == score
 
 
 def test_containers_are_placed_one_after_the_other_and_all_count_in_the_score():
     pool = VirtualCards(":".join([A, B]), "binpack")
-    choice = pool.choose(demand((2, 2000, 100, 30), (0, 0, 100, 0), (1, 0, 50, 70)))
-    assert choice.holding.shares == (
-        Share(1, 2000, 30, 0),
-        Share(0, 2000, 30, 0),
-        Share(1, 4000, 70, 2),
+    choice = pool.choose(request((2, 2000, 100, 30), (0, 0, 100, 0), (1, 0, 50, 70)))
+    assert choice.allocation.shares == (
+        CardShare(1, 2000, 30, 0),
+        CardShare(0, 2000, 30, 0),
+        CardShare(1, 4000, 70, 2),
     )
     assert choice.score == 25 + 25 + 75
-    assert pool.choose(demand((2, 2000, 100, 30), (1, 0, 50, 71))) == "not enough virtual GPUs"
+    assert pool.choose(request((2, 2000, 100, 30), (1, 0, 50, 71))) == "not enough virtual GPUs"
     assert used_of(pool) == [(0, 0, 0), (0, 0, 0)]  # asking takes nothing
 
 
 def used_of(pool):
-    return [(card.used_memory, card.used_cores, card.uses) for card in pool.cards.values()]
+    return [(card.used_memory, card.used_cores, card.share_count) for card in pool.cards.values()]
 
 
 def test_unhealthy_cards_are_left_out_and_keep_their_number():
     pool = VirtualCards(":".join([A.replace("true", "false"), B]), "")
     assert list(pool.cards) == [1]
-    assert pool.choose(demand((2, 1, 100, 0))) == "not enough virtual GPUs"
+    assert pool.choose(request((2, 1, 100, 0))) == "not enough virtual GPUs"
 
 
 def test_nodes_that_share_by_mig_are_refused_with_the_reason():
     pool = VirtualCards("GPU-a,4,8000,NVIDIA-A100,true,mig", "")
-    assert "MIG" in pool.choose(demand((1, 1, 100, 0)))
-    wanted = pool.choose(demand((1, 1, 100, 0), mode="hami-core"))
-    assert wanted == "the node shares its GPUs by mig, the pod wants hami-core"
+    assert "MIG" in pool.choose(request((1, 1, 100, 0)))
+    wanted = pool.choose(request((1, 1, 100, 0), mode="hami-core"))
+    assert wanted == "the node shares its GPUs by mig, the pod requires hami-core"
 
 
 def test_a_registration_without_mode_is_of_the_ordinary_one():
@@ -179,25 +180,27 @@ def test_what_is_no_registration(text):
 
 def test_assignments_are_written_and_read_back():
     pool = VirtualCards(":".join([A, B]), "")
-    holding = pool.choose(demand((2, 1000, 100, 10), (0, 0, 100, 0), (1, 500, 100, 0))).holding
-    notes = pool.annotations("n1", holding, 1_000_000.5)
+    allocation = pool.choose(
+        request((2, 1000, 100, 10), (0, 0, 100, 0), (1, 500, 100, 0))
+    ).allocation
+    notes = pool.annotations("n1", allocation, 1_000_000.5)
     text = "GPU-b,NVIDIA,1000,10:GPU-a,NVIDIA,1000,10:;;GPU-b,NVIDIA,500,0:"
     assert notes["volcano.sh/vgpu-ids-new"] == notes["volcano.sh/devices-to-allocate"] == text
     assert notes["volcano.sh/vgpu-node"] == "n1"
     assert notes["volcano.sh/vgpu-time"] == notes["volcano.sh/bind-time"] == "1000000"
     assert notes["volcano.sh/bind-phase"] == "allocating"
     pod = Pod("p", "p", "ns", Resource(), annotations=notes)
-    assert pool.recall(pod, demand()) == holding
-    assert pool.recall(replace(pod, annotations={}), demand()) is None
+    assert pool.read_allocation(pod, request()) == allocation
+    assert pool.read_allocation(replace(pod, annotations={}), request()) is None
 
 
 def test_only_a_pod_that_asks_for_a_number_of_cards_asks_for_virtual_gpus():
     memory = container(**{"volcano.sh__vgpu-memory": 100})
     pod = Pod("p", "p", "ns", Resource(), containers=(memory,))
-    assert virtual_demand(pod, frozenset()) is None
+    assert virtual_gpu_request(pod, frozenset()) is None
     number = container(**{"volcano.sh__vgpu-number": 2})
-    parts = virtual_demand(replace(pod, containers=(memory, number)), frozenset()).parts
-    assert parts == (Part(0, 100, 100, 0), Part(2, 0, 100, 0))
+    parts = virtual_gpu_request(replace(pod, containers=(memory, number)), frozenset()).containers
+    assert parts == (ContainerRequest(0, 100, 100, 0), ContainerRequest(2, 0, 100, 0))
 
 
 # -- the plugin
@@ -246,7 +249,7 @@ def test_the_cards_go_out_with_the_bind(world, kind, amount, options, index):
     }
 
 
-def test_parameters_of_virtual_gpus_are_in_nobody_s_books(world):
+def test_parameters_of_virtual_gpus_are_hidden_from_the_session(world):
     virtual_node(world, "n1", A)
     world.job("j", virtual(3000, cores=10), min_resources={"cpu": 1, "volcano.sh/vgpu-memory": 3})
     world.open("deviceshare", **VIRTUAL)

@@ -40,7 +40,7 @@ class ClaimWorld(SharedWorld):
     def claim(
         self, name: str, *, of: str = "nic", labels: Any = None, held: str = "", **exactly: Any
     ) -> None:
-        """A claim; ``held`` is the node/device that it has, ``users`` the pods it is kept for."""
+        """A claim; ``held``: the node/device it has, ``users``: the pods in reservedFor."""
         users = exactly.pop("users", ())
         spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": of}}]}}
         spec["devices"]["requests"][0]["exactly"].update(exactly)
@@ -143,7 +143,7 @@ class TestDevices:
         statement.discard()
         assert world.refusals("k") == {}
 
-    def test_who_claims_nothing_is_not_asked(self, world):
+    def test_a_task_without_claims_is_skipped(self, world):
         two_nodes(world)
         world.pod("plain")
         world.open("dynamicresources")
@@ -166,15 +166,15 @@ class TestRefusals:
         world.open("dynamicresources")
         assert world.refusals("j") == {"*": "resource claim ns/gone does not exist"}
 
-    @pytest.mark.parametrize("labels, told", [({}, "(none)"), ({"kai.scheduler/queue": "r"}, "r")])
-    def test_a_claim_for_gpus_belongs_to_a_queue(self, world, labels, told):
+    @pytest.mark.parametrize("labels, queue", [({}, "(none)"), ({"kai.scheduler/queue": "r"}, "r")])
+    def test_a_claim_for_gpus_belongs_to_a_queue(self, world, labels, queue):
         two_nodes(world)
         world.offers("n1", "g0", driver=GPU)
         world.claim("c", of="gpu", labels=labels)
         world.user("j", "c")
         world.open("dynamicresources")
         assert world.refusals("j") == {
-            "*": f"resource claim ns/c for GPUs belongs to queue {told}, the job to queue q"
+            "*": f"resource claim ns/c for GPUs belongs to queue {queue}, the job to queue q"
         }
 
     def test_the_label_may_have_another_name(self, world):
@@ -185,7 +185,7 @@ class TestRefusals:
         world.open("dynamicresources", queueLabelKey="team")
         assert set(world.refusals("j")) == {"n2"}
 
-    def test_other_devices_belong_to_nobody(self, world):
+    def test_other_devices_belong_to_no_queue(self, world):
         two_nodes(world, "d0")
         world.claim("c")
         world.user("j", "c")
@@ -200,8 +200,8 @@ class TestRefusals:
         world.open("dynamicresources")
         assert "*" not in world.refusals("k")
         statement = world.allocate("j", "n1")
-        told = world.refusals("k")["*"]
-        assert told == "resource claim ns/c is reserved for 256 pods already"
+        reason = world.refusals("k")["*"]
+        assert reason == "resource claim ns/c is reserved for 256 pods already"
         assert "*" not in world.refusals("j")
         statement.discard()
         assert "*" not in world.refusals("k")

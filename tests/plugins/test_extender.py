@@ -100,7 +100,7 @@ def opened(world, service):
 
 
 def free_port():
-    """A port on which nobody listens."""
+    """A port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -213,8 +213,8 @@ def test_questions_about_jobs_and_queues(world, opened, service):
     assert plugin.job_ready(job) is False
     plugin.job_enqueued(job)
     assert service.bodies("queueOverused")[0]["queue"]["Name"] == "default"
-    told = service.bodies("jobEnqueued")[0]["job"]
-    assert (told["UID"], told["MinAvailable"], sorted(told["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
+    sent = service.bodies("jobEnqueued")[0]["job"]
+    assert (sent["UID"], sent["MinAvailable"], sorted(sent["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
 
 
 def test_it_hears_of_the_cycle_and_of_placements(world, opened, service):
@@ -327,7 +327,7 @@ def ask(prefix, verb="x", timeout=5.0):
     [
         ((404, "{}"), "answered with status 404"),
         ((200, "[]"), "answered with list, not an object"),
-        ((200, "{"), "no JSON"),
+        ((200, "{"), "malformed JSON"),
         ((302, "{}"), "answered with status 302"),
     ],
 )
@@ -343,7 +343,7 @@ def test_an_empty_answer_says_nothing(service):
     assert ask(service.prefix) == {}
 
 
-def test_nobody_listens():
+def test_no_listener():
     with pytest.raises(ExtenderError, match="refused"):
         ask(f"http://127.0.0.1:{free_port()}")
 
@@ -379,7 +379,7 @@ def test_the_time_limit_holds_however_slowly_the_answer_comes(service, parts):
 
 
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(service, monkeypatch):
-    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MAX_BYTES", 1000)
     service.answers["x"] = (200, json.dumps({"a": "b" * 2000}))
     with pytest.raises(ExtenderError, match="more than 1000 bytes"):
         ask(service.prefix)

@@ -45,7 +45,7 @@ def test_use_follows_placements_and_their_undo(world: SharedWorld) -> None:
     assert score(world, "g1") == 0.3
 
 
-def test_a_gpu_of_untold_size_is_left_out() -> None:
+def test_a_gpu_of_unknown_size_is_left_out() -> None:
     world = SharedWorld()
     world.node("n1", gpu=1, memory="99")
     world.pod("a", gpu=0.5)

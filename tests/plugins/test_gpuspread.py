@@ -38,7 +38,7 @@ def test_beside_packing_the_scores_add_up_to_a_draw(world: SharedWorld) -> None:
     assert ranked_devices(world.session, world.task("a"), 0) == ["g1", "g2", WHOLE_GPU]
 
 
-def test_a_gpu_of_untold_size_is_left_out() -> None:
+def test_a_gpu_of_unknown_size_is_left_out() -> None:
     world = SharedWorld()
     world.node("n1", gpu=1, memory="99")
     world.pod("a", gpu=0.5)

@@ -35,7 +35,7 @@ class TestKinds:
         mig = {"nvidia.com/mig-1g.10gb": "4"}
         world.node("cpu")
         world.node("gpu", gpu=2)
-        world.node("untold", gpu=2, memory="")
+        world.node("unlabelled", gpu=2, memory="")
         for strategy in ("single", "mixed", "none"):
             world.node(strategy, gpu=2, room=mig, labels={"nvidia.com/mig.strategy": strategy})
         world.pod("whole", gpu=1)
@@ -50,12 +50,14 @@ class TestKinds:
         [
             ("whole", ["mixed"]),
             ("part", ["mixed", "single"]),
-            ("memory", ["cpu", "mixed", "single", "untold"]),
-            ("mig", ["cpu", "gpu", "single", "untold"]),
+            ("memory", ["cpu", "mixed", "single", "unlabelled"]),
+            ("mig", ["cpu", "gpu", "single", "unlabelled"]),
             ("plain", []),
         ],
     )
-    def test_who_takes_whom(self, world: SharedWorld, task: str, nodes: list[str]) -> None:
+    def test_which_nodes_reject_which_tasks(
+        self, world: SharedWorld, task: str, nodes: list[str]
+    ) -> None:
         world.open("kai_predicates")
         assert refused(world, task) == nodes
 
@@ -81,15 +83,15 @@ class TestKinds:
 
 
 class TestSlots:
-    @pytest.mark.parametrize("slots, ok", [(0, False), (1, True)])
-    def test_a_pod_needs_a_slot(self, world: SharedWorld, slots: int, ok: bool) -> None:
-        world.node("n1", gpu=1, pods=slots)
+    @pytest.mark.parametrize("pods, ok", [(0, False), (1, True)])
+    def test_a_node_has_a_maximum_of_pods(self, world: SharedWorld, pods: int, ok: bool) -> None:
+        world.node("n1", gpu=1, pods=pods)
         world.node("n2", gpu=1)
         world.pod("a", gpu=1)
         world.open("kai_predicates")
         assert (refused(world, "a") == []) is ok
 
-    def test_a_slot_that_is_being_freed_will_do(self, world: SharedWorld) -> None:
+    def test_room_of_a_pod_that_is_being_evicted_counts(self, world: SharedWorld) -> None:
         world.node("n1", pods=1)
         world.pod("x", on="n1")
         world.pod("a")
@@ -151,7 +153,9 @@ class TestHeldPods:
             statement.evict(world.task("x"), "test")
             assert refused(world, "a") == ["n1"]
 
-    def test_who_was_aloof_once_stays_so_for_the_cycle(self, world: SharedWorld) -> None:
+    def test_a_task_without_affinity_effect_is_not_filtered_again_in_the_cycle(
+        self, world: SharedWorld
+    ) -> None:
         world.node("n1")
         world.pod("x", affinity=anti("a"))
         world.pod("a", labels={"app": "a"})
@@ -164,7 +168,7 @@ class TestHeldPods:
 
 
 class TestBeforehand:
-    def test_what_no_node_has_is_told(self, world: SharedWorld) -> None:
+    def test_what_no_node_has_is_reported(self, world: SharedWorld) -> None:
         world.node("n1", gpu=1)
         world.node("n2", gpu=2)
         world.pod("a", gpu=3)
@@ -196,13 +200,13 @@ class TestBeforehand:
         world.open("kai_predicates")
         assert world.refusals("a") == {"*": "ConfigMaps are missing: one, three"}
 
-    def test_all_complaints_are_told_together(self, world: SharedWorld) -> None:
+    def test_all_reasons_are_reported_together(self, world: SharedWorld) -> None:
         world.node("n1")
         world.add("ConfigMap", "v1", "here")
         world.pod("a", gpu=1, volumes=[{"name": "v", "configMap": {"name": "gone"}}])
         world.open("kai_predicates")
-        told = world.refusals("a")["*"]
-        assert told == "no node has enough nvidia.com/gpu; ConfigMaps are missing: gone"
+        reason = world.refusals("a")["*"]
+        assert reason == "no node has enough nvidia.com/gpu; ConfigMaps are missing: gone"
 
 
 def test_an_empty_cluster_refuses_nothing_and_takes_nothing(world: SharedWorld) -> None:

@@ -7,7 +7,7 @@ from pumice.errors import PumiceError
 from pumice.model.facts import HyperNode, NetworkTopology, Node
 from pumice.model.topology import ROOT, HyperNodeTree
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
-from pumice_builtin_plugins.network_topology_aware.load import break_ties
+from pumice_builtin_plugins.network_topology_aware.hyper_nodes import break_ties
 
 NAME = "network-topology-aware"
 
@@ -230,7 +230,7 @@ class TestNodeOrder:
         plugin = cluster.open(NAME, **{"hypernode.binpack.normal-pod.enable": "false"})
         assert self.scores(cluster, plugin, "j-0") is None
 
-    def test_without_hypernodes_there_is_nothing_to_tell(self, world):
+    def test_without_hypernodes_there_is_no_score(self, world):
         world.node("n1")
         world.job("j", {"cpu": 2})
         plugin = world.open(NAME)

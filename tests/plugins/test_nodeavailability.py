@@ -59,7 +59,7 @@ def test_memory_beyond_a_gpu_fits_only_where_gpus_go_into_it_evenly() -> None:
     assert world.scores("b") == [0, 0, 100]
 
 
-def test_a_node_that_owes_a_gpu_is_available_to_nobody_who_asks_for_something() -> None:
+def test_an_overcommitted_gpu_makes_a_node_unavailable() -> None:
     world = SharedWorld()
     for name in ("n1", "n2"):
         world.node(name, gpu=1)

@@ -7,11 +7,11 @@ from pumice.config import policy_from_dict
 from pumice.model.cluster import build_cluster
 from pumice.session.session import Session
 from pumice.verdicts import Code
-from pumice_builtin_plugins.nodegroup import GROUP, LIMITS, Rules
+from pumice_builtin_plugins.nodegroup import GROUP, LIMITS, GroupAffinity
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-RULES = Rules(("red",), ("green", "blue"), ("blue", "black"), ("black", "grey"))
+RULES = GroupAffinity(("red",), ("green", "blue"), ("blue", "black"), ("black", "grey"))
 
 
 def affinity(*required, preferred=()):
@@ -43,7 +43,7 @@ def test_rules(group, allowed, score):
 
 
 def test_preferred_groups_by_position():
-    rules = Rules(("a",), ("b", "a", "c", "d"))
+    rules = GroupAffinity(("a",), ("b", "a", "c", "d"))
     scores = {group: rules.score(group, by_position=True) for group in "abcd"}
     assert scores == {"a": 137.5, "b": 50, "c": 25, "d": 12.5}
 
@@ -68,7 +68,7 @@ def test_parents_in_a_circle_end_somewhere(grouped):
     grouped.queue("q", parent="p")
     grouped.queue("p", parent="q")
     grouped.job("x", {"cpu": 1}, queue="q")
-    assert grouped.open("nodegroup", hierarchy=True)._members["q"].rules is None
+    assert grouped.open("nodegroup", hierarchy=True)._queues["q"].affinity is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_limit_counts_what_the_queue_holds_already_also_of_what_is_not_asked_f
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup")
     error = grouped.session.queries.predicate(grouped.task("x-0"), 0)
-    assert str(error) == "queue q has its limit of node group red"
+    assert str(error) == "queue q is at its limit in node group red"
 
 
 def test_what_is_held_is_exact_after_an_undo(grouped):
@@ -111,13 +111,13 @@ def test_what_is_held_is_exact_after_an_undo(grouped):
     grouped.job("r", {"cpu": 1, "on": "n1"}, queue="q")
     grouped.job("x", {"cpu": 2}, queue="q")
     plugin = grouped.open("nodegroup")
-    before = {key: held.copy() for key, held in plugin._held.items()}
+    before = {key: held.copy() for key, held in plugin._allocated.items()}
     statement = grouped.allocate("x-0", node="n1")
     statement.evict(grouped.task("r-0"), "test")
-    assert plugin._held["q", "red"][0] == 2000
+    assert plugin._allocated["q", "red"][0] == 2000
     statement.discard()
-    assert plugin._held.keys() == before.keys()
-    assert all(np.array_equal(plugin._held[key], held) for key, held in before.items())
+    assert plugin._allocated.keys() == before.keys()
+    assert all(np.array_equal(plugin._allocated[key], held) for key, held in before.items())
 
 
 def test_remembered_answers_are_as_good_as_fresh_ones(grouped):

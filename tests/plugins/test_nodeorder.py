@@ -79,7 +79,7 @@ class TestLeastAndMost:
         assert scored("leastrequested", *objects) == {"a": 75, "b": 0}
         assert scored("mostrequested", *objects) == {"a": 25, "b": 0}
 
-    def test_promises_count_and_evicted_pods_do_not(self):
+    def test_pipelined_pods_count_and_evicted_pods_do_not(self):
         kube = Kube(
             node("a"),
             pod("r", on="a", **amounts()),
@@ -89,12 +89,12 @@ class TestLeastAndMost:
             options={**OFF, "leastrequested.weight": 1},
         )
         assert kube.scores("p") == {"a": 50}
-        promised = kube.place("q", "a", promise=True)
+        pipelined = kube.place("q", "a", pipeline=True)
         assert kube.scores("p") == {"a": 25}
         evicted = kube.evict("r")
         assert kube.scores("p") == {"a": 50}
         evicted.discard()
-        promised.discard()
+        pipelined.discard()
         assert kube.scores("p") == {"a": 50}
 
 
@@ -116,7 +116,7 @@ class TestBalanced:
         scores = {"even": 68, "skewed": 75, "healed": 78}
         assert scored("balancedresource", *objects, name="q") == scores
 
-    def test_gpus_count_for_those_who_want_them(self):
+    def test_gpus_count_for_tasks_that_request_them(self):
         objects = [
             node("a", gpu=4),
             node("b", gpu=8),
@@ -162,7 +162,7 @@ class TestNodeAffinity:
         assert scored("nodeaffinity", *objects, nodes="bc", weight=2) == {"b": 200, "c": 0}
 
     @pytest.mark.parametrize("key, score", [(HOST, 200), ("none", 0)])
-    def test_a_wish_that_all_nodes_answer_alike_is_no_reason_to_ask_again(self, key, score):
+    def test_a_preference_that_all_nodes_satisfy_alike_is_no_relative_score(self, key, score):
         kube = Kube(
             node("a"),
             node("b"),
@@ -171,7 +171,7 @@ class TestNodeAffinity:
             options={**OFF, "nodeaffinity.weight": 2},
         )
         assert kube.scores("p") == {"a": score, "b": score}
-        assert kube.plugin._reach(kube.task("p")) == "row"
+        assert kube.plugin._scope(kube.task("p")) == "row"
 
 
 class TestTaints:
@@ -197,7 +197,7 @@ class TestTaints:
 
 
 class TestPodAffinity:
-    def wish(self, part, weight, app="x", key=HOST):
+    def preferred(self, part, weight, app="x", key=HOST):
         selector = {"matchLabels": {"app": app}}
         term = {"topologyKey": key, "labelSelector": selector}
         return {part: {PREFERRED: [{"weight": weight, "podAffinityTerm": term}]}}
@@ -210,14 +210,14 @@ class TestPodAffinity:
             node("d"),
         ]
 
-    def test_own_wishes(self):
+    def test_own_preferences(self):
         objects = [
             *self.nodes(),
             pod("r", {"app": "x"}, on="a"),
             pod("s", {"app": "x"}, on="b"),
             pod("t", {"app": "x"}, on="c"),
-            pod("near", affinity=self.wish("podAffinity", 10, key=ZONE)),
-            pod("apart", affinity=self.wish("podAntiAffinity", 10, key=ZONE)),
+            pod("near", affinity=self.preferred("podAffinity", 10, key=ZONE)),
+            pod("apart", affinity=self.preferred("podAntiAffinity", 10, key=ZONE)),
         ]
         # z1 has two, z2 one, d is in no zone
         near = {"a": 100, "b": 100, "c": 50, "d": 0}
@@ -226,11 +226,11 @@ class TestPodAffinity:
         assert scored("podaffinity", *objects, name="apart") == apart
         assert scored("podaffinity", *objects, name="near", nodes="cd") == {"c": 100, "d": 0}
 
-    def test_wishes_of_those_who_are_there(self):
+    def test_preferences_of_existing_pods(self):
         objects = [
             *self.nodes(),
-            pod("r", on="a", affinity=self.wish("podAffinity", 30)),
-            pod("s", on="c", affinity=self.wish("podAntiAffinity", 10)),
+            pod("r", on="a", affinity=self.preferred("podAffinity", 30)),
+            pod("s", on="c", affinity=self.preferred("podAntiAffinity", 10)),
             pod("p", {"app": "x"}),
             pod("q", {"app": "y"}),
         ]
@@ -245,12 +245,12 @@ class TestPodAffinity:
             scored("podaffinity", *self.nodes(), other, pod("p", {"app": "x"})).values()
         ) == {0}
 
-    def test_members_of_a_gang_draw_each_other(self):
-        wish = self.wish("podAffinity", 1)
+    def test_members_of_a_gang_attract_each_other(self):
+        affinity = self.preferred("podAffinity", 1)
         kube = Kube(
             *self.nodes(),
-            pod("p", {"app": "x"}, affinity=wish),
-            pod("q", {"app": "x"}, affinity=wish),
+            pod("p", {"app": "x"}, affinity=affinity),
+            pod("q", {"app": "x"}, affinity=affinity),
             plugin="nodeorder",
             options={**OFF, "podaffinity.weight": 2},
         )

@@ -70,7 +70,7 @@ def test_spreading_divides_by_the_label_of_the_number_of_gpus() -> None:
     assert world.scores("a") == [0.5, 0, 1]
 
 
-def test_what_is_promised_is_not_free(world: SharedWorld) -> None:
+def test_what_is_pipelined_is_not_free(world: SharedWorld) -> None:
     world.open("nodeplacement", gpu="spread")
     statement = world.session.statement()
     assert statement.pipeline(world.task("gpus"), 1) is None
@@ -79,6 +79,6 @@ def test_what_is_promised_is_not_free(world: SharedWorld) -> None:
     assert world.scores("part")[1] == 0.75
 
 
-def test_an_unknown_strategy_is_told(world: SharedWorld) -> None:
+def test_an_unknown_strategy_is_rejected(world: SharedWorld) -> None:
     with pytest.raises(PolicyError, match="'binpack' or 'spread'"):
         world.open("nodeplacement", gpu="stack")

@@ -15,7 +15,7 @@ def test_the_nominated_node_scores_a_million(nominated: str, scores: list[float]
     assert world.scores("a") == scores
 
 
-def test_tasks_that_differ_in_nothing_else_are_told_apart() -> None:
+def test_tasks_that_differ_in_nothing_else_are_distinguished() -> None:
     world = SharedWorld()
     world.node("n1")
     world.node("n2")

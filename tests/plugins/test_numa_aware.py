@@ -10,13 +10,13 @@ from pumice.model.resources import Resource
 from pumice.session.session import Session
 from pumice.verdicts import Code
 from pumice_builtin_plugins.numa_aware.fit import assign, fewest, narrowest, take
-from pumice_builtin_plugins.numa_aware.topology import LayoutPool, cpu_set, read_topology
+from pumice_builtin_plugins.numa_aware.topology import CpuTopologyPool, cpu_set, read_topology
 
 POLICY = "volcano.sh/numa-topology-policy"
 
 
 def topology(free="0-7", policy="single-numa-node", manager="static", numa=2, threads=2):
-    """Eight CPUs, on as many NUMA nodes and with as many to a core as told."""
+    """Eight CPUs, with the given number of NUMA nodes and of CPUs per core."""
     cpus = range(8)
     place = {
         str(c): {"numa": c * numa // 8, "socket": c * numa // 8, "core": c // threads} for c in cpus
@@ -31,8 +31,8 @@ def topology(free="0-7", policy="single-numa-node", manager="static", numa=2, th
     }
 
 
-def layout(**shape):
-    return read_topology(topology(**shape), LayoutPool()).layout
+def cpu_topology(**shape):
+    return read_topology(topology(**shape), CpuTopologyPool()).cpu_topology
 
 
 def cpus(text):
@@ -52,7 +52,7 @@ def test_lists_of_cpus(text, bits):
 @pytest.mark.parametrize("text", ["0-", "a", "0,,2", "3-1", "-1", "0-99999999"])
 def test_what_is_no_list_of_cpus(text):
     with pytest.raises(ValueError, match=r"spec\.numares\.cpu\.allocatable: "):
-        read_topology(topology(free=text), LayoutPool())
+        read_topology(topology(free=text), CpuTopologyPool())
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,26 @@ def test_what_is_no_list_of_cpus(text):
         ({"numares": {"cpu": "0-7"}}, "spec.numares.cpu: '0-7' is no table"),
     ],
 )
-def test_a_malformed_object_is_told_with_its_place(change, message):
+def test_a_malformed_object_is_reported_with_the_field(change, message):
     raw = topology()
     raw["spec"].update(change)
     with pytest.raises(ValueError, match="is no") as caught:
-        read_topology(raw, LayoutPool())
+        read_topology(raw, CpuTopologyPool())
     assert str(caught.value).startswith(message)
 
 
 def test_what_an_object_leaves_out():
-    read = read_topology({"metadata": {"name": "n1"}}, LayoutPool())
-    assert (read.policy, read.static, read.free, read.layout.nodes) == ("none", False, None, ())
+    read = read_topology({"metadata": {"name": "n1"}}, CpuTopologyPool())
+    assert (read.policy, read.static, read.free, read.cpu_topology.nodes) == (
+        "none",
+        False,
+        None,
+        (),
+    )
     # Numbers that are zero are left out of the object, CPUs that it does not place do not exist.
-    told = {"cpuDetail": {"0": {}, "1": {"numa": 1}}, "numares": {"cpu": {"allocatable": "0-3"}}}
-    read = read_topology({"spec": told}, LayoutPool())
-    assert read.layout.nodes == (0b01, 0b10)
+    spec = {"cpuDetail": {"0": {}, "1": {"numa": 1}}, "numares": {"cpu": {"allocatable": "0-3"}}}
+    read = read_topology({"spec": spec}, CpuTopologyPool())
+    assert read.cpu_topology.nodes == (0b01, 0b10)
     assert read.free == 0b11
 
 
@@ -131,13 +136,13 @@ def test_how_many_numa_nodes_it_takes():
         ("0-7", "restricted", (9,), None),
     ],
 )
-def test_who_is_admitted_with_which_cpus(free, policy, counts, expected):
-    found = assign(layout(), cpus(free), policy, counts)
+def test_which_pods_are_admitted_with_which_cpus(free, policy, counts, expected):
+    found = assign(cpu_topology(), cpus(free), policy, counts)
     assert found == (None if expected is None else cpus(expected))
 
 
 def test_whole_numa_nodes_then_whole_cores_then_single_cpus_are_taken():
-    pairs = layout()  # NUMA nodes 0-3 and 4-7, cores of two CPUs
+    pairs = cpu_topology()  # NUMA nodes 0-3 and 4-7, cores of two CPUs
     assert take(pairs, cpus("0-7"), 5) == cpus("0-3,4")
     assert take(pairs, cpus("1-7"), 5) == cpus("4-7,1")  # the core of CPU 0 is broken already
     assert take(pairs, cpus("1-3"), 2) == cpus("2-3")
@@ -185,7 +190,7 @@ def verdict(world, name, node="n1"):
         ({"manager": "none"}, "the node's CPU manager is not static"),
         (
             {"policy": "restricted"},
-            "the node's topology policy is restricted, the pod wants single-numa-node",
+            "the node's topology policy is restricted, the pod requires single-numa-node",
         ),
     ],
 )
@@ -194,16 +199,16 @@ def test_a_node_without_what_the_policy_needs_is_an_error(world, one, shape, rea
     assert verdict(world, "j0-0") == (Code.ERROR, reason)
 
 
-def test_a_node_that_does_not_tell_its_cpus_is_an_error(world, one):
+def test_a_node_that_does_not_report_its_cpus_is_an_error(world, one):
     one(insisting(2))
     spec = world.inventory.others["Numatopology"]["n1"]["spec"]
     del spec["numares"]
     world.node("n2")
     world.open("numa-aware")
-    assert verdict(world, "j0-0") == (Code.ERROR, "the node does not tell which CPUs are free")
+    assert verdict(world, "j0-0") == (Code.ERROR, "the node does not report its free CPUs")
     assert verdict(world, "j0-0", "n2") == (
         Code.ERROR,
-        "the node tells nothing of its NUMA nodes",
+        "the node has no Numatopology",
     )
 
 

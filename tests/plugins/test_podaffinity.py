@@ -1,4 +1,4 @@
-"""Preferences for company, in KAI's scale."""
+"""Preferred pod affinity, in KAI's scale."""
 
 from typing import Any
 
@@ -39,12 +39,12 @@ def test_weights_count_as_they_are(world: SharedWorld) -> None:
     assert world.scores("plain") == [0, 0]
 
 
-def test_the_wishes_of_those_who_are_there_count(world: SharedWorld) -> None:
+def test_preferences_of_existing_pods_count(world: SharedWorld) -> None:
     world.open("podaffinity")
     assert world.scores("web") == [0, 300_000]
 
 
-def test_required_affinity_of_those_who_are_there_does_not_count() -> None:
+def test_required_affinity_of_existing_pods_does_not_count() -> None:
     world = SharedWorld()
     world.node("n1")
     world.node("n2")
@@ -67,7 +67,7 @@ def test_an_evicted_pod_is_still_there_and_a_moved_one_twice(world: SharedWorld)
     assert world.scores("likes") == [0, 1_000_000]
 
 
-def test_a_task_with_nobody_to_like_is_not_looked_at_again(world: SharedWorld) -> None:
+def test_a_task_without_score_is_not_scored_again(world: SharedWorld) -> None:
     world.open("podaffinity")
     later = world.task("later")
     world.session.ask.node_pre_order(later, world.session.nodes.view())

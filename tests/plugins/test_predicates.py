@@ -46,10 +46,10 @@ class TestPodCount:
         statement.discard()
         assert kube.fitting("p") == set()
 
-    @pytest.mark.parametrize("promise", [False, True])
-    def test_a_placed_or_promised_pod_counts(self, promise):
+    @pytest.mark.parametrize("pipeline", [False, True])
+    def test_a_placed_or_pipelined_pod_counts(self, pipeline):
         kube = Kube(node("a", pods=1), pod("p"), pod("q"))
-        statement = kube.place("q", "a", promise=promise)
+        statement = kube.place("q", "a", pipeline=pipeline)
         assert kube.fitting("p") == set()
         statement.discard()
         assert kube.fitting("p") == {"a"}
@@ -136,7 +136,7 @@ class TestTaints:
         reason = (UNRESOLVABLE, ("node(s) had untolerated taint {k: v}",))
         assert kube.verdicts("p")["a"] == (None if tolerated else reason)
 
-    def test_the_first_barrier_is_told_and_a_wish_is_none(self):
+    def test_the_first_untolerated_taint_is_reported_and_prefer_no_schedule_is_none(self):
         taints = [
             {"key": "soft", "effect": "PreferNoSchedule"},
             {"key": "k", "effect": "NoExecute"},
@@ -190,7 +190,7 @@ class TestHostPorts:
         kube = Kube(node("a"), pod("r", on="a", container=ports(80)), pod("p", container=ports(80)))
         statement = kube.evict("r")
         assert kube.fitting("p") == {"a"}
-        placed = kube.place("p", "a", promise=True)
+        placed = kube.place("p", "a", pipeline=True)
         assert kube.fitting("p") == set()
         placed.discard()
         statement.discard()
@@ -250,5 +250,5 @@ def test_the_form_for_one_node_says_the_same():
 
 def test_plain_tasks_are_asked_of_changed_nodes_only():
     kube = Kube(node("a"), pod("p"), pod("q", container=ports(80)))
-    assert kube.plugin._reach(kube.task("p")) == "row"
-    assert kube.plugin._reach(kube.task("q")) == "row"
+    assert kube.plugin._scope(kube.task("p")) == "row"
+    assert kube.plugin._scope(kube.task("q")) == "row"

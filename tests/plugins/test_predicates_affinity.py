@@ -76,7 +76,7 @@ class TestApart:
         assert kube.fitting("p") == {"b1", "c"}
         assert kube.verdicts("p")["a2"] == (Code.UNSCHEDULABLE, (NOT_APART,))
 
-    def test_pods_that_are_there_keep_others_off(self):
+    def test_existing_pods_reject_others(self):
         kube = Kube(
             *zones(),
             pod("r", on="a1", affinity=apart(term("x", ZONE))),
@@ -86,10 +86,10 @@ class TestApart:
         assert kube.verdicts("p")["a2"] == (Code.UNSCHEDULABLE, (UNWANTED,))
         assert kube.fitting("p") == {"b1", "c"}
         assert kube.fitting("q") == {"a1", "a2", "b1", "c"}
-        assert kube.plugin._reach(kube.task("p")) == "cluster"
-        assert kube.plugin._reach(kube.task("q")) == "row"
+        assert kube.plugin._scope(kube.task("p")) == "cluster"
+        assert kube.plugin._scope(kube.task("q")) == "row"
 
-    def test_pods_placed_in_this_cycle_keep_others_off_too(self):
+    def test_pods_placed_in_this_cycle_reject_others_too(self):
         kube = Kube(
             node("a"),
             node("b"),
@@ -202,7 +202,7 @@ class TestWhatIf:
         assert self.simulate(kube) == UNWANTED
         assert self.simulate(kube, ["r"]) is None
 
-    def test_company_that_leaves(self):
+    def test_evicted_pods_do_not_count(self):
         kube = Kube(
             node("a", {ZONE: "z"}),
             node("b", {ZONE: "z"}),
@@ -225,7 +225,7 @@ class TestWhatIf:
         assert self.simulate(kube, ["r"]) is None
 
 
-def test_tasks_are_kept_apart_by_the_labels_that_matter_only():
+def test_classes_differ_only_by_labels_that_matter():
     kube = Kube(
         node("a"),
         pod("r", on="a", affinity=apart(term("x"))),

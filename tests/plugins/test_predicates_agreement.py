@@ -69,14 +69,14 @@ def nodes(draw: st.DrawFn, name: str) -> dict[str, Any]:
 def affinities(draw: st.DrawFn) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for part in draw(st.sets(st.sampled_from(["podAffinity", "podAntiAffinity"]))):
-        wishes = st.builds(
+        preferred = st.builds(
             lambda weight, term: {"weight": weight, "podAffinityTerm": term},
             st.integers(1, 100),
             TERMS,
         )
         result[part] = {
             REQUIRED: draw(st.lists(TERMS, max_size=2)),
-            PREFERRED: draw(st.lists(wishes, max_size=2)),
+            PREFERRED: draw(st.lists(preferred, max_size=2)),
         }
     if draw(st.booleans()):
         preferences = st.builds(
@@ -149,7 +149,7 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def answers(kube: Kube) -> dict[str, Any]:
-    """What every pending task is told of every node."""
+    """The verdict on every node for every pending task."""
     found = {}
     for task in kube.session.cluster.tasks.values():
         if task.name.startswith("p") and not task.node:
@@ -162,7 +162,7 @@ def answers(kube: Kube) -> dict[str, Any]:
 
 
 def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
-    """Do something at random: place, promise or evict."""
+    """Do something at random: place, pipeline or evict."""
     session = kube.session
     tasks = sorted(session.cluster.tasks.values(), key=lambda task: task.name)
     task = data.draw(st.sampled_from(tasks), "task")
@@ -170,7 +170,7 @@ def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
     if task.node:
         if task.status.name == "RUNNING":
             statement.evict(task, "test")
-    elif data.draw(st.booleans(), "promise"):
+    elif data.draw(st.booleans(), "pipeline"):
         statement.pipeline(task, row)
     else:
         statement.allocate(task, row)
@@ -231,7 +231,7 @@ def test_both_forms_of_the_score_agree(objects, data):
                 alone = kube.plugin.batch_node_order(task, nodes.view(np.array([row])))[0]
                 one = kube.plugin.node_order(task, nodes.handle(row))
                 assert one == alone
-                if kube.plugin._reach(task) == "row":
+                if kube.plugin._scope(task) == "row":
                     assert one == many[row]
 
 
@@ -252,7 +252,7 @@ def test_undoing_restores_every_answer(objects, plugin, data):
 @RANDOM
 @given(clusters(), PLUGINS, st.data())
 def test_a_session_that_has_seen_changes_answers_like_a_fresh_one(objects, plugin, data):
-    """Counts that were kept up to date are those that would be found by counting."""
+    """Counts that are updated equal those that are made anew."""
     kube = Kube(*objects, plugin=plugin)
     pending = [o for o in objects if o["kind"] == "Pod" and o["status"]["phase"] == "Pending"]
     answers(kube)

@@ -7,7 +7,7 @@ from pumice_builtin_plugins.kube.dra.cel import CelError, compiled
 from tests.plugins._kube import Kube, node, pod, thing
 
 DRA = "resource.k8s.io/v1"
-LACKING = "cannot allocate all claims"
+NOT_ALLOCATABLE = "cannot allocate all claims"
 ELSEWHERE = "resourceclaim not available on the node"
 DRIVER = "gpu.example.com"
 
@@ -66,7 +66,7 @@ class TestClaims:
             claim("c", request(2)),
             using("p", "c"),
         )
-        assert kube.verdicts("p") == {"a": None, "b": (Code.UNRESOLVABLE, (LACKING,))}
+        assert kube.verdicts("p") == {"a": None, "b": (Code.UNRESOLVABLE, (NOT_ALLOCATABLE,))}
 
     def test_what_a_task_was_placed_with_is_gone_until_undone(self):
         kube = Kube(
@@ -79,7 +79,7 @@ class TestClaims:
             using("q", "d"),
         )
         statement = kube.place("p", "a")
-        assert kube.reason("q", "a") == LACKING
+        assert kube.reason("q", "a") == NOT_ALLOCATABLE
         context = BindContext(kube.task("p"), "a")
         kube.session.ask.setup_bind_context(kube.task("p"), context)
         assert context.extensions["predicates"]["devices"] == {"ns/c": [(DRIVER, "a", "g0")]}
@@ -98,7 +98,7 @@ class TestClaims:
         )
         kube.place("p", "a")
         statement = kube.session.statement()
-        assert statement.allocate(kube.task("q"), 0) == LACKING
+        assert statement.allocate(kube.task("q"), 0) == NOT_ALLOCATABLE
         assert not kube.task("q").node
 
     def test_a_shared_claim_pins_its_users(self):
@@ -147,7 +147,7 @@ class TestClaims:
             ([claim("c")], "request r: device class gpu does not exist"),
         ],
     )
-    def test_what_is_hopeless_is_told_at_once(self, objects, text):
+    def test_what_no_node_can_serve_is_reported_at_once(self, objects, text):
         kube = Kube(node("a"), *objects, using("p", "c"))
         reason = f"plugin DynamicResources pre-predicates failed {text}"
         assert kube.verdicts("p") == {"*": (Code.ERROR, (reason,))}
@@ -170,7 +170,7 @@ class TestClaims:
             pod("q", resourceClaims=listed),
         )
         kube.place("p", "a")
-        assert kube.reason("q", "a") == LACKING
+        assert kube.reason("q", "a") == NOT_ALLOCATABLE
 
     def test_switched_off(self):
         off = {"predicate.DynamicResourceAllocationEnable": "false"}
@@ -212,7 +212,7 @@ class TestRequests:
         same = [{"matchAttribute": f"{DRIVER}/numa"}]
         assert self.fits(request(2), devices=devices, constraints=same) is fits
 
-    def test_admin_access_takes_nothing_from_anybody(self):
+    def test_admin_access_uses_no_device_up(self):
         kube = Kube(
             node("a"),
             device_class(),
@@ -227,7 +227,7 @@ class TestRequests:
         kube.place("p", "a")
         kube.place("q", "a").discard()
         assert kube.fitting("q") == {"a"}
-        assert kube.reason("r", "a") == LACKING
+        assert kube.reason("r", "a") == NOT_ALLOCATABLE
 
     def test_old_spelling_and_old_slices(self):
         old = {"name": "r", "deviceClassName": "gpu"}

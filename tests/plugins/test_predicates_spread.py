@@ -112,7 +112,9 @@ def test_too_few_domains_count_as_an_empty_one():
 @pytest.mark.parametrize(
     "policy, fitting", [({}, {"a1", "a2"}), ({"nodeAffinityPolicy": "Ignore"}, set())]
 )
-def test_nodes_that_the_pod_cannot_use_are_left_out_unless_told_otherwise(policy, fitting):
+def test_nodes_that_the_pod_cannot_use_are_left_out_unless_the_policy_says_otherwise(
+    policy, fitting
+):
     terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
     kube = Kube(
         *zones(),
@@ -131,7 +133,7 @@ def test_nodes_that_the_pod_cannot_use_are_left_out_unless_told_otherwise(policy
 @pytest.mark.parametrize(
     "policy, fitting", [({}, set()), ({"nodeTaintsPolicy": "Honor"}, {"a1", "a2"})]
 )
-def test_tainted_nodes_count_unless_told_otherwise(policy, fitting):
+def test_tainted_nodes_count_unless_the_policy_says_otherwise(policy, fitting):
     kube = Kube(
         *zones()[:2],
         node("b1", {ZONE: "b"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
@@ -162,9 +164,9 @@ def test_same_revision_only():
     assert kube.fitting("q") == {"a1", "a2", "b1"}
 
 
-def test_a_wish_does_not_filter_and_the_filter_can_be_switched_off():
-    wish = [spread(whenUnsatisfiable="ScheduleAnyway")]
-    objects = [*zones(), *running(a1=1), pod("p", {"app": "x"}, topologySpreadConstraints=wish)]
+def test_schedule_anyway_does_not_filter_and_the_filter_can_be_switched_off():
+    soft = [spread(whenUnsatisfiable="ScheduleAnyway")]
+    objects = [*zones(), *running(a1=1), pod("p", {"app": "x"}, topologySpreadConstraints=soft)]
     assert Kube(*objects).fitting("p") == {"a1", "a2", "b1"}
     hard = pod("p", {"app": "x"}, topologySpreadConstraints=[spread()])
     off = {"predicate.PodTopologySpreadEnable": "false"}

@@ -74,7 +74,7 @@ class TestBeforeAnyNode:
             ),
         ],
     )
-    def test_what_is_hopeless_is_told_at_once(self, objects, text):
+    def test_what_no_node_can_serve_is_reported_at_once(self, objects, text):
         kube = Kube(node("a"), *objects, using("p", "c"))
         reason = f"plugin VolumeBinding pre-predicates failed {text}"
         assert kube.verdicts("p") == {"*": (Code.ERROR, (reason,))}
@@ -88,10 +88,10 @@ class TestBeforeAnyNode:
         kube = Kube(node("a"), storage_class(), leaving, using("p", "c"))
         assert "is being deleted" in kube.verdicts("p")["*"][1][0]
 
-    def test_other_volumes_are_nobodys_business(self):
+    def test_volumes_without_claims_are_ignored(self):
         kube = Kube(node("a"), pod("p", volumes=[{"name": "x", "emptyDir": {}}]))
         assert kube.fitting("p") == {"a"}
-        assert kube.plugin._reach(kube.task("p")) == "row"
+        assert kube.plugin._scope(kube.task("p")) == "row"
 
     def test_switched_off(self):
         off = {"predicate.VolumeBindingEnable": False}
@@ -123,16 +123,16 @@ class TestBinding:
             *[using(f"p{i}", f"c{i}") for i in range(3)],
         )
         first = kube.place("p0", "a")
-        second = kube.place("p1", "a", promise=True)
+        second = kube.place("p1", "a", pipeline=True)
         assert kube.reason("p2", "a") == NOTHING
-        assert kube.plugin._volumes.plan(kube.task("p1")) == {"ns/c1": "v2"}
+        assert kube.plugin._volumes.to_bind(kube.task("p1")) == {"ns/c1": "v2"}
         second.discard()
         assert kube.fitting("p2") == {"a"}
         context = BindContext(kube.task("p0"), "a")
         kube.session.ask.setup_bind_context(kube.task("p0"), context)
         assert context.extensions["predicates"]["volumes"] == {"ns/c0": "v1"}
         first.discard()
-        assert kube.plugin._volumes.plan(kube.task("p0")) == {}
+        assert kube.plugin._volumes.to_bind(kube.task("p0")) == {}
 
     def test_the_smallest_that_suits(self):
         kube = Kube(
@@ -151,10 +151,10 @@ class TestBinding:
             using("q", "d"),
         )
         kube.place("p", "a")
-        assert kube.plugin._volumes.plan(kube.task("p")) == {"ns/c": "good"}
+        assert kube.plugin._volumes.to_bind(kube.task("p")) == {"ns/c": "good"}
         assert kube.reason("q", "a") == NOTHING
 
-    def test_a_volume_kept_for_the_claim_comes_first(self):
+    def test_a_volume_reserved_for_the_claim_comes_first(self):
         kube = Kube(
             node("a"),
             storage_class(),
@@ -164,7 +164,7 @@ class TestBinding:
             using("p", "c"),
         )
         kube.place("p", "a")
-        assert kube.plugin._volumes.plan(kube.task("p")) == {"ns/c": "v2"}
+        assert kube.plugin._volumes.to_bind(kube.task("p")) == {"ns/c": "v2"}
 
     def test_two_tasks_share_a_claim(self):
         kube = Kube(
@@ -292,7 +292,7 @@ class TestLimits:
         kube = self.cluster(1)
         statement = kube.evict("r")
         assert kube.fitting("p") == {"a", "b"}
-        placed = kube.place("p", "a", promise=True)
+        placed = kube.place("p", "a", pipeline=True)
         assert kube.fitting("n") == {"b"}
         placed.discard()
         statement.discard()

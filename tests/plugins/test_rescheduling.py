@@ -4,7 +4,7 @@ import pytest
 
 from pumice.errors import PolicyError
 from pumice.session.session import Session
-from pumice_builtin_plugins.rescheduling.low_utilization import BusyNode, leaving
+from pumice_builtin_plugins.rescheduling.low_utilization import NodeUtilization, select_victims
 
 LOW, TARGET = {"cpu": 20, "memory": 20, "pod": 100}, {"cpu": 50, "memory": 50, "pod": 100}
 
@@ -53,13 +53,13 @@ def test_an_interval_of_its_own(hot):
     ]
 
 
-def test_with_a_period_that_nobody_measures_every_node_is_idle(hot):
+def test_with_a_period_without_measurements_every_node_is_idle(hot):
     assert hot(period="10m", interval="0s") == ["j-0"]
     assert hot(period="5m", interval="0s") == []
 
 
 def busy(name, cpu=0.0, memory=0.0, schedulable=True, tasks=(), size=4000):
-    return BusyNode(
+    return NodeUtilization(
         name, schedulable, size, 8 << 30, {"cpu": cpu, "memory": memory, "pod": 0}, tasks
     )
 
@@ -76,7 +76,7 @@ def busy(name, cpu=0.0, memory=0.0, schedulable=True, tasks=(), size=4000):
         [],
     ],
 )
-def test_when_nobody_leaves(world, nodes):
+def test_without_victims(world, nodes):
     world.node("a")
     world.job("j", {"cpu": 1, "on": "a"})
     world.open("conformance")
@@ -84,7 +84,7 @@ def test_when_nobody_leaves(world, nodes):
     for node in nodes:
         if node.name == "a":
             node.tasks = tasks
-    assert leaving(nodes, LOW, TARGET, tasks) == []
+    assert select_victims(nodes, LOW, TARGET, tasks) == []
 
 
 def test_only_tasks_that_are_asked_about_leave_and_the_others_free_nothing(world):
@@ -94,7 +94,7 @@ def test_only_tasks_that_are_asked_about_leave_and_the_others_free_nothing(world
     tasks = world.tasks("j-0", "j-1", "j-2", "j-3")
     nodes = [busy("a", 90, tasks=tasks), busy("b")]
     # 90, 65, 40: two of them, of 25 % each
-    assert leaving(nodes, LOW, TARGET, tasks[1:]) == tasks[1:3]
+    assert select_victims(nodes, LOW, TARGET, tasks[1:]) == tasks[1:3]
 
 
 @pytest.mark.parametrize(

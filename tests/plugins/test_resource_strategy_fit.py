@@ -108,9 +108,9 @@ class TestScore:
         plugin = cluster.open(NAME, resourceStrategyFitWeight=-1)
         assert plugin.options.weight == 10
 
-    def test_tasks_with_other_wishes_are_of_another_class(self, cluster):
-        wishes = {"annotations": {TYPE: MOST}}
-        cluster.job("k", {"cpu": 1}, {"cpu": 1, "facts": wishes})
+    def test_tasks_with_other_annotations_are_of_another_class(self, cluster):
+        facts = {"annotations": {TYPE: MOST}}
+        cluster.job("k", {"cpu": 1}, {"cpu": 1, "facts": facts})
         plugin = cluster.open(NAME)
         queries = cluster.session.queries
         plain, other = cluster.tasks("k-0", "k-1")
@@ -133,7 +133,7 @@ class TestProportional:
         verdicts = plugin.predicate_nodes(cluster.task(name), cluster.session.nodes.view())
         return None if verdicts is None else verdicts.codes.tolist()
 
-    def test_cpu_is_kept_for_idle_devices(self, cluster):
+    def test_cpu_is_reserved_for_idle_devices(self, cluster):
         # 4 idle gpus: one cpu each leaves room for 4, as asked; more does not.
         assert self.codes(cluster, "j-1", **{"nvidia.com/gpu.cpu": 1}) == [0, 0]
         assert self.codes(cluster, "j-1", **{"nvidia.com/gpu.cpu": 1.001}) == [0, 3]
@@ -143,7 +143,7 @@ class TestProportional:
         assert self.codes(cluster, "j-0", **{"nvidia.com/gpu.memory": 1.6}) == [0, 0]
         assert self.codes(cluster, "j-0", **{"nvidia.com/gpu.memory": 1.62}) == [0, 3]
 
-    def test_who_needs_the_device_is_not_asked(self, cluster):
+    def test_tasks_that_request_the_device_are_not_filtered(self, cluster):
         assert self.codes(cluster, "j-2", **{"nvidia.com/gpu.cpu": 9}) is None
 
     def test_off_by_default(self, cluster):

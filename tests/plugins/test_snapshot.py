@@ -142,7 +142,7 @@ def test_a_volcano_cluster_is_read_back_as_it_was(world):
     assert_same(world)
 
 
-def test_containers_are_kept_and_what_the_pod_asks_besides_is_its_overhead(world):
+def test_containers_are_written_and_what_the_pod_asks_besides_is_its_overhead(world):
     world.node()
     world.queue("q")
     world.job("j", "q", ask(1, cpu=700, memory=50))
@@ -164,22 +164,22 @@ def test_a_pod_that_asks_less_than_its_containers_is_written_as_one(world):
     assert read_back(world).pods["j-0"].request == pod.request
 
 
-def test_policy_clock_and_told_facts_are_part_of_it(world):
+def test_policy_clock_and_extra_facts_are_part_of_it(world):
     world.node()
     world.queue("q")
     world.job("j", "q", ask(on="n", status_override="Releasing", gpu_groups=("0",)), priority=7)
     world.inventory.feature_gates = {"SomeGate": False}
     world.inventory.scheduler_params = {"schedulerName": "kai-scheduler"}
-    told = content(world)
-    assert told["config"]["tiers"] == [{"plugins": ["snapshot"]}]
-    assert told["schedulerParams"] == {"schedulerName": "kai-scheduler"}
-    assert told["extra"]["now"] == world.now
-    assert told["extra"]["tasks"] == {"ns/j-0": {"state": "Releasing", "gpu_groups": ["0"]}}
-    assert told["extra"]["jobs"] == {"ns/j": {"priority": 7}}
-    assert told["extra"]["feature_gates"] == {"SomeGate": False}
+    written = content(world)
+    assert written["config"]["tiers"] == [{"plugins": ["snapshot"]}]
+    assert written["schedulerParams"] == {"schedulerName": "kai-scheduler"}
+    assert written["extra"]["now"] == world.now
+    assert written["extra"]["tasks"] == {"ns/j-0": {"state": "Releasing", "gpu_groups": ["0"]}}
+    assert written["extra"]["jobs"] == {"ns/j": {"priority": 7}}
+    assert written["extra"]["feature_gates"] == {"SomeGate": False}
 
 
-def test_objects_that_are_kept_as_read_are_in_their_lists(world):
+def test_objects_that_are_not_interpreted_are_in_their_lists(world):
     topology = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {}}
     shard = {"kind": "NodeShard"}
     world.inventory.others = {"Topology": {"t": topology}, "NodeShard": {"s": shard}}

@@ -1,8 +1,8 @@
-"""Roles that attract and repel each other, and the buckets made of them."""
+"""Affinity between roles, and the buckets made of it."""
 
 import pytest
 
-from pumice_builtin_plugins.task_topology.roles import AFFINITY, ANTI_AFFINITY, ORDER, Roles
+from pumice_builtin_plugins.task_topology.roles import AFFINITY, ANTI_AFFINITY, ORDER, RoleAffinity
 
 NAME = "task-topology"
 
@@ -20,37 +20,37 @@ class TestRoles:
     known = ("ps", "worker", "chief")
 
     def test_one_role_is_about_itself_and_several_about_each_other(self):
-        roles = Roles.read({AFFINITY: "ps, worker;chief", ANTI_AFFINITY: "ps"}, self.known)
-        assert roles.near == {("ps", "worker"), ("worker", "ps"), ("chief", "chief")}
-        assert roles.apart == {("ps", "ps")}
-        assert roles.attraction("ps", {"worker": 3, "ps": 1, "chief": 9}) == 2
+        roles = RoleAffinity.read({AFFINITY: "ps, worker;chief", ANTI_AFFINITY: "ps"}, self.known)
+        assert roles.affinity == {("ps", "worker"), ("worker", "ps"), ("chief", "chief")}
+        assert roles.anti_affinity == {("ps", "ps")}
+        assert roles.balance("ps", {"worker": 3, "ps": 1, "chief": 9}) == 2
 
     def test_rank(self):
-        wishes = {AFFINITY: "ps,worker;chief", ANTI_AFFINITY: "ps", ORDER: "chief,worker"}
-        assert Roles.read(wishes, self.known).rank == {
+        annotations = {AFFINITY: "ps,worker;chief", ANTI_AFFINITY: "ps", ORDER: "chief,worker"}
+        assert RoleAffinity.read(annotations, self.known).rank == {
             "chief": (2, 2),
             "worker": (1, 3),
             "ps": (0, 4),
         }
 
-    def test_without_wishes(self):
-        assert Roles.read({ORDER: "ps"}, self.known) is None
-        assert Roles.read({AFFINITY: " ; ,"}, self.known) is None
+    def test_without_annotations(self):
+        assert RoleAffinity.read({ORDER: "ps"}, self.known) is None
+        assert RoleAffinity.read({AFFINITY: " ; ,"}, self.known) is None
 
     @pytest.mark.parametrize(
         "annotations, message",
         [
             ({AFFINITY: "ps,master"}, "task-topology-affinity: no task has the role 'master'"),
-            ({ANTI_AFFINITY: "ps,ps"}, "anti-affinity: the role 'ps' stands twice in 'ps,ps'"),
-            ({AFFINITY: "ps", ORDER: "ps,chief,ps"}, "task-order: the role 'ps' stands twice"),
+            ({ANTI_AFFINITY: "ps,ps"}, "anti-affinity: the role 'ps' is named twice in 'ps,ps'"),
+            ({AFFINITY: "ps", ORDER: "ps,chief,ps"}, "task-order: the role 'ps' is named twice"),
         ],
     )
-    def test_bad_wishes(self, annotations, message):
+    def test_bad_annotations(self, annotations, message):
         with pytest.raises(ValueError, match=message):
-            Roles.read(annotations, self.known)
+            RoleAffinity.read(annotations, self.known)
 
     def test_a_role_may_stand_in_several_groups(self):
-        assert Roles.read({AFFINITY: "ps,worker;ps,chief"}, self.known).rank["ps"] == (0, 3)
+        assert RoleAffinity.read({AFFINITY: "ps,worker;ps,chief"}, self.known).rank["ps"] == (0, 3)
 
 
 @pytest.fixture
@@ -62,11 +62,11 @@ def nodes(world):
 
 def buckets(plugin):
     """The bucket of each task, by index."""
-    return {uid: bucket.index for uid, bucket in plugin._jobs["ns/j"].of.items()}
+    return {uid: bucket.index for uid, bucket in plugin._jobs["ns/j"].bucket_of.items()}
 
 
 class TestBuckets:
-    def test_running_tasks_are_sorted_by_node_and_draw_their_partners(self, nodes):
+    def test_running_tasks_are_sorted_by_node_and_attract_their_partners(self, nodes):
         pods = [("ps", "n2", 1), ("worker", "", 1), ("ps", "n1", 1), ("worker", "", 1)]
         train(nodes, {AFFINITY: "ps,worker"}, *pods)
         plugin = nodes.open(NAME)
@@ -83,7 +83,7 @@ class TestBuckets:
         train(nodes, {AFFINITY: "ps,worker", ANTI_AFFINITY: "ps"}, *pods)
         assert buckets(nodes.open(NAME)) == {"j-0": 0, "j-1": 1, "j-2": 0}
 
-    def test_roles_without_a_wish_are_in_none(self, nodes):
+    def test_roles_that_are_not_named_are_in_none(self, nodes):
         train(nodes, {AFFINITY: "ps"}, ("ps", "", 1), ("log", "", 1), ("", "", 1))
         assert buckets(nodes.open(NAME)) == {"j-0": 0}
 
@@ -101,8 +101,8 @@ class TestTaskOrder:
         assert plugin.task_order(*nodes.tasks("j-1", "j-2")) == 0
 
     def test_within_a_bucket_by_order_then_by_kind(self, nodes):
-        wishes = {AFFINITY: "a,b,c", ANTI_AFFINITY: "b", ORDER: "c"}
-        train(nodes, wishes, *[(role, "", 1) for role in "abc"])
+        annotations = {AFFINITY: "a,b,c", ANTI_AFFINITY: "b", ORDER: "c"}
+        train(nodes, annotations, *[(role, "", 1) for role in "abc"])
         plugin = nodes.open(NAME)
         assert plugin.task_order(*nodes.tasks("j-2", "j-1")) == -1
         assert plugin.task_order(*nodes.tasks("j-0", "j-1")) == 1

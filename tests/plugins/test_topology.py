@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pumice.model.facts import SubGroup
-from pumice_builtin_plugins.topology.domains import Demand, Domain, Topology, measure
+from pumice_builtin_plugins.topology.domains import Domain, GroupRequest, Topology, measure
 from tests.plugins._fair import FairWorld, ask
 
 LEVELS = ("block", "rack")
@@ -34,8 +34,8 @@ class Racks(FairWorld):
             "requiredTopologyLevel": required,
             "preferredTopologyLevel": preferred,
         }
-        told = {key: value for key, value in constraint.items() if value}
-        self.job("j", "q", *pods, topology_constraint=told, **facts)
+        given = {key: value for key, value in constraint.items() if value}
+        self.job("j", "q", *pods, topology_constraint=given, **facts)
 
     def sets(self, rows=None):
         """The sets of nodes that the plugin offers to the root of ``j``."""
@@ -100,7 +100,7 @@ class TestWhere:
         racks.gang(ask(), ask(), required="rack")
         assert racks.sets(rows=[0, 2]) == [["n2"], ["n0"]]
 
-    def test_promised_and_leaving_room_counts(self):
+    def test_pipelined_and_releasing_amounts_count(self):
         racks = Racks("b1/r1=2", "b1/r2=1")
         racks.job("old", "q", ask(on="n0", deleted=1.0))
         racks.gang(ask(), ask(), required="rack")
@@ -132,7 +132,7 @@ class TestBadInput:
             ({}, "neither a required nor a preferred level"),
         ],
     )
-    def test_constraints_that_cannot_be_kept(self, constraint, message):
+    def test_constraints_that_cannot_be_satisfied(self, constraint, message):
         racks = Racks("b1/r1=8")
         racks.gang(ask(), **constraint)
         assert racks.sets() == []
@@ -159,13 +159,13 @@ class TestBadInput:
         assert racks.sets() == []
         assert racks.refusal() == "no node is part of topology dc"
 
-    def test_different_parts_of_gpus_cannot_be_told(self):
+    def test_different_parts_of_gpus_are_rejected(self):
         racks = Racks("b1/r1=8")
         racks.gang(ask(fraction=0.5), ask(fraction=0.25), required="rack")
         assert racks.sets() == []
         assert "different parts of a GPU" in racks.refusal()
 
-    def test_a_topology_without_levels_holds_nobody(self):
+    def test_a_topology_without_levels_fits_no_task(self):
         racks = Racks("b1/r1=8", levels=())
         racks.gang(ask(), required="rack")
         assert racks.sets() == []
@@ -229,7 +229,7 @@ class TestDomains:
 
     def test_a_domain_is_its_whole_path(self):
         _, topology, _ = self.topology("b1/r1", "b2/r1")
-        assert [d.id for d in topology.root.walk()] == ["root", "b1", "b1.r1", "b2", "b2.r1"]
+        assert [d.id for d in topology.root.subtree()] == ["root", "b1", "b1.r1", "b2", "b2.r1"]
         assert [d.id for d in topology.path_of[1]] == ["root", "b2", "b2.r1"]
 
     def test_the_deepest_domain_that_rows_share(self):
@@ -241,9 +241,9 @@ class TestDomains:
 
     def test_measuring_counts_copies_and_the_scarcest_resource(self):
         racks, topology, nodes = self.topology("b1/r1=3", "b1/r2=1")
-        demand = Demand(nodes, list(racks.job_of("j").tasks.values()))
-        measure(topology.root, nodes, demand)
-        pods = {d.id: (d.pods, d.ratio) for d in topology.root.walk()}
+        request = GroupRequest(nodes, list(racks.job_of("j").tasks.values()))
+        measure(topology.root, nodes, request)
+        pods = {d.id: (d.pods, d.ratio) for d in topology.root.subtree()}
         assert pods["b1"] == (4, 0.5)
         assert pods["b1.r1"] == (3, pytest.approx(2 / 3))
         assert pods["b1.r2"] == (1, 2)
@@ -251,21 +251,21 @@ class TestDomains:
 
     def test_no_room_of_what_is_asked(self):
         racks, _, nodes = self.topology("b1/r1=3")
-        demand = Demand(nodes, list(racks.job_of("j").tasks.values()))
+        request = GroupRequest(nodes, list(racks.job_of("j").tasks.values()))
         free = nodes.idle[0].copy()
         free[nodes.dimensions.position["nvidia.com/gpu"]] = 0
-        assert demand.ratio(free) == math.inf
+        assert request.ratio(free) == math.inf
         free = nodes.idle[0].copy()
         free[0] = -5
-        assert demand.ratio(free) == 1000
+        assert request.ratio(free) == 1000
 
-    def test_tasks_that_ask_only_for_a_slot_fit_everywhere(self):
+    def test_tasks_that_request_only_a_pod_fit_everywhere(self):
         racks = Racks("b1/r1", "b1/r1")
         racks.job("j", "q", *[ask(gpu=0, cpu=0, memory=0)] * 5)
         racks.open("topology")
         nodes = racks.session.nodes
-        demand = Demand(nodes, list(racks.job_of("j").tasks.values()))
-        assert demand.copies(nodes.idle).tolist() == [5, 5]
+        request = GroupRequest(nodes, list(racks.job_of("j").tasks.values()))
+        assert request.copies(nodes.idle).tolist() == [5, 5]
 
     def test_a_domain_fits_by_copies_or_else_by_ratio(self):
         domain = Domain("d", 1)

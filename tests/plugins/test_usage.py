@@ -141,7 +141,7 @@ class TestPredicate:
         cluster.inventory.node_usage["n1"] = used(*load)
         assert self.codes(cluster).codes.tolist() == [code, 0]
 
-    def test_which_one_is_told(self, cluster):
+    def test_which_one_is_reported(self, cluster):
         error = self.codes(cluster, thresholds={"mem": "30", "cpu": 50}).error(0)
         assert str(error) == "memory usage is above 30 percent"
 

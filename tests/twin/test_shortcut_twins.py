@@ -34,7 +34,7 @@ from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import Evictable
 from pumice_builtin_plugins.fairshare.order import JobQuantities
 from pumice_builtin_plugins.fairshare.quantities import NOTHING
-from pumice_builtin_plugins.kube.pod_counts import Tally
+from pumice_builtin_plugins.kube.pod_counts import PodCount
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
 from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 from tests.twin.worlds import POLICIES, SOLVING, TwinWorld, seeded_twin_world
@@ -208,7 +208,7 @@ def _no_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _old_tallies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods that come and go are not counted."""
-    monkeypatch.setattr(Tally, "change", lambda *args: None)
+    monkeypatch.setattr(PodCount, "add", lambda *args: None)
 
 
 def _fixed_by_number(monkeypatch: pytest.MonkeyPatch) -> None:

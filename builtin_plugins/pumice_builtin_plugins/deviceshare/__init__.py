@@ -1,4 +1,4 @@
-"""Pods that ask for GPUs, or for parts of them, go where the cards can be found."""
+"""Place pods that request GPUs, or parts of them, and assign them single cards."""
 
 from __future__ import annotations
 

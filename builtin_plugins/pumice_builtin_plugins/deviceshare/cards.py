@@ -1,4 +1,4 @@
-"""The GPUs of a node one by one: who holds how much of each, and which are free."""
+"""The GPUs of a node one by one: how much of each card is allocated, and to which pods."""
 
 from __future__ import annotations
 
@@ -15,164 +15,168 @@ _MILLI = 1000
 _NANO = 1_000_000_000
 
 
-class Share(NamedTuple):
-    """A part of one card."""
+class CardShare(NamedTuple):
+    """A part of one card for one container."""
 
     card: int
     memory: int
     cores: int = 0
     container: int = 0
-    """Which container of the pod it is for."""
+    """Index of the container in the pod."""
 
 
-class Holding(NamedTuple):
-    """What one pod has of a node's cards, and with whom it must not share one."""
+class CardAllocation(NamedTuple):
+    """The cards of one pod, and what it must not share a card with."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[CardShare, ...]
     rules: frozenset[int] = frozenset()
-    """The exclusive rules that the pod falls under."""
+    """The exclusive rules that the pod matches."""
     group: str = ""
 
 
-class Choice(NamedTuple):
-    """The cards that a pod would get."""
+class CardChoice(NamedTuple):
+    """The cards that a pod would be assigned."""
 
-    holding: Holding
+    allocation: CardAllocation
     score: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
 class Card:
-    """One GPU and what is taken of it."""
+    """One GPU and what is allocated of it."""
 
     index: int
     memory: int
     uuid: str = ""
     model: str = ""
-    slots: int = 0
-    """How many may share it."""
+    max_shares: int = 0
+    """How many containers may share it."""
     used_memory: int = 0
     used_cores: int = 0
-    uses: int = 0
-    holders: dict[str, Holding] = field(default_factory=dict)
+    share_count: int = 0
+    holders: dict[str, CardAllocation] = field(default_factory=dict)
 
-    def is_barred(self, rules: frozenset[int]) -> bool:
-        """Whether a pod under the same exclusive rule has a part of it."""
+    def is_excluded(self, rules: frozenset[int]) -> bool:
+        """Whether a pod that matches one of the same exclusive rules has a part of it."""
         return bool(rules) and any(rules & other.rules for other in self.holders.values())
 
 
 class CardPool:
-    """The cards of one node. Subclasses choose among them."""
+    """The cards of one node; subclasses choose among them."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self.cards = {card.index: card for card in cards}
-        self.holdings: dict[str, Holding] = {}
+        self.allocations: dict[str, CardAllocation] = {}
 
-    def hold(self, uid: str, holding: Holding) -> None:
-        self.holdings[uid] = holding
-        self._count(uid, holding, 1)
+    def allocate(self, uid: str, allocation: CardAllocation) -> None:
+        self.allocations[uid] = allocation
+        self._count(uid, allocation, 1)
 
-    def drop(self, uid: str) -> None:
-        holding = self.holdings.pop(uid, None)
-        if holding is not None:
-            self._count(uid, holding, -1)
+    def release(self, uid: str) -> None:
+        allocation = self.allocations.pop(uid, None)
+        if allocation is not None:
+            self._count(uid, allocation, -1)
 
-    def _count(self, uid: str, holding: Holding, sign: int) -> None:
-        for share in holding.shares:
+    def _count(self, uid: str, allocation: CardAllocation, sign: int) -> None:
+        for share in allocation.shares:
             card = self.cards[share.card]
             card.used_memory += sign * share.memory
             card.used_cores += sign * share.cores
-            card.uses += sign
+            card.share_count += sign
             if sign > 0:
-                card.holders[uid] = holding
+                card.holders[uid] = allocation
             else:
                 card.holders.pop(uid, None)
 
-    def choose(self, demand: Any) -> Choice | str:
-        """The cards for a demand, or why there are none."""
+    def choose(self, request: Any) -> CardChoice | str:
+        """The cards for a request, or the reason why there are none."""
         raise NotImplementedError
 
-    def recall(self, pod: Pod, demand: Any) -> Holding | None:
-        """What a pod on the node holds, as its annotations tell.
+    def read_allocation(self, pod: Pod, request: Any) -> CardAllocation | None:
+        """The cards of a running pod, from its annotations; None: it has none.
 
-        :raises ValueError: they cannot be read.
+        :raises ValueError: an annotation is malformed.
         """
         raise NotImplementedError
 
-    def annotations(self, node: str, holding: Holding, now: float) -> dict[str, str]:
-        """What tells the device plugin which cards a pod got."""
+    def annotations(self, node: str, allocation: CardAllocation, now: float) -> dict[str, str]:
+        """The annotations that tell the device plugin which cards to use."""
         raise NotImplementedError
 
 
 class UnknownCards(CardPool):
-    """The cards of a node that cannot be told."""
+    """The cards of a node whose annotations are malformed."""
 
     def __init__(self) -> None:
         super().__init__(())
 
-    def choose(self, demand: Any) -> Choice | str:
-        return "the node's GPUs cannot be told"
+    def choose(self, request: Any) -> CardChoice | str:
+        return "the node's GPUs are unknown"
 
-    def recall(self, pod: Pod, demand: Any) -> Holding | None:
+    def read_allocation(self, pod: Pod, request: Any) -> CardAllocation | None:
         return None
 
 
-class CardDemand(NamedTuple):
-    """Memory on one card, or a number of whole ones."""
+class CardRequest(NamedTuple):
+    """A request for memory on one card, or for a number of whole cards."""
 
     amount: int
     rules: frozenset[int] = frozenset()
 
 
-class _PlainCards(CardPool):
-    def recall(self, pod: Pod, demand: CardDemand) -> Holding | None:
+class _IndexedCards(CardPool):
+    def read_allocation(self, pod: Pod, request: CardRequest) -> CardAllocation | None:
         text = pod.annotations.get(INDEX, "")
         if not text:
             return None
         cards = _indices(text, INDEX)
-        shares = (Share(i, self.part(i, demand)) for i in cards if i in self.cards)
-        return Holding(tuple(shares), demand.rules)
+        shares = (CardShare(i, self.part(i, request)) for i in cards if i in self.cards)
+        return CardAllocation(tuple(shares), request.rules)
 
-    def part(self, index: int, demand: CardDemand) -> int:
-        """The memory that a pod takes of one card."""
+    def part(self, index: int, request: CardRequest) -> int:
+        """The memory that a pod uses of one card."""
         raise NotImplementedError
 
-    def annotations(self, node: str, holding: Holding, now: float) -> dict[str, str]:
-        cards = ",".join(str(share.card) for share in holding.shares)
+    def annotations(self, node: str, allocation: CardAllocation, now: float) -> dict[str, str]:
+        cards = ",".join(str(share.card) for share in allocation.shares)
         return {INDEX: cards, TIME: str(int(now * _NANO))}
 
 
-class SharedCards(_PlainCards):
-    """Cards shared by memory: a pod takes a part of one."""
+class SharedCards(_IndexedCards):
+    """Cards shared by memory: a pod uses a part of one card, the first with room."""
 
-    def part(self, index: int, demand: CardDemand) -> int:
-        return demand.amount
+    def part(self, index: int, request: CardRequest) -> int:
+        return request.amount
 
-    def choose(self, demand: CardDemand) -> Choice | str:
+    def choose(self, request: CardRequest) -> CardChoice | str:
         for index, card in sorted(self.cards.items()):
-            if card.memory - card.used_memory >= demand.amount and not card.is_barred(demand.rules):
-                return Choice(Holding((Share(index, demand.amount),), demand.rules))
+            if card.memory - card.used_memory >= request.amount and not card.is_excluded(
+                request.rules
+            ):
+                return CardChoice(
+                    CardAllocation((CardShare(index, request.amount),), request.rules)
+                )
         return "no GPU has enough free memory"
 
 
-class WholeCards(_PlainCards):
-    """Cards given out whole."""
+class WholeCards(_IndexedCards):
+    """Cards assigned whole."""
 
-    def part(self, index: int, demand: CardDemand) -> int:
+    def part(self, index: int, request: CardRequest) -> int:
         return self.cards[index].memory
 
-    def choose(self, demand: CardDemand) -> Choice | str:
-        idle = [index for index, card in sorted(self.cards.items()) if not card.uses]
-        if len(idle) < demand.amount:
+    def choose(self, request: CardRequest) -> CardChoice | str:
+        idle = [index for index, card in sorted(self.cards.items()) if not card.share_count]
+        if len(idle) < request.amount:
             return "not enough idle GPUs"
-        shares = (Share(index, self.cards[index].memory) for index in idle[: demand.amount])
-        return Choice(Holding(tuple(shares), demand.rules))
+        shares = (CardShare(index, self.cards[index].memory) for index in idle[: request.amount])
+        return CardChoice(CardAllocation(tuple(shares), request.rules))
 
 
 def plain_cards(node: Node) -> list[Card]:
-    """The healthy cards that a node says it has; all are of one size.
+    """The healthy cards of a node; all have the same memory.
 
-    :raises ValueError: the annotation that names the unhealthy ones cannot be read.
+    :raises ValueError: the annotation with the unhealthy ones is malformed.
     """
     number, memory = in_whole(node.capacity, NUMBER), in_whole(node.capacity, MEMORY)
     if not number or not memory:
@@ -181,14 +185,14 @@ def plain_cards(node: Node) -> list[Card]:
     return [Card(index, memory // number) for index in range(number) if index not in broken]
 
 
-def asked(pod: Pod, name: str) -> int:
-    """What a pod asks of a device: all containers together or the largest init container."""
+def requested(pod: Pod, name: str) -> int:
+    """The limit of a pod on a device: all containers together or the largest init container."""
     limits = [in_whole(container.limits, name) for container in pod.containers]
-    starting = [in_whole(container.limits, name) for container in pod.init_containers]
-    return max(sum(limits), max(starting, default=0))
+    init_limits = [in_whole(container.limits, name) for container in pod.init_containers]
+    return max(sum(limits), max(init_limits, default=0))
 
 
-def asks(containers: Sequence[Container], name: str) -> bool:
+def requests_device(containers: Sequence[Container], name: str) -> bool:
     return any(name in c.limits.scalars or name in c.requests.scalars for c in containers)
 
 
@@ -197,7 +201,7 @@ def in_whole(resource: Any, name: str) -> int:
 
 
 def matching_rules(rules: Sequence[Mapping[str, str]], labels: Mapping[str, str]) -> frozenset[int]:
-    """The numbers of the rules whose labels the pod has all of."""
+    """The positions of the rules all of whose labels the pod has."""
     return frozenset(
         number
         for number, rule in enumerate(rules)
@@ -209,4 +213,4 @@ def _indices(text: str, name: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ValueError(f"{name}: {text!r} is no list of numbers like '0,2'") from None
+        raise ValueError(f"{name}: {text!r} is not a list of numbers like '0,2'") from None

@@ -1,4 +1,4 @@
-"""Resources that a plugin accounts for itself, taken out of the books of a cycle."""
+"""Hides resources that a plugin accounts for itself from the session."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Collection
 from pumice import Cluster, Resource
 
 
-def uncount(cluster: Cluster, names: Collection[str]) -> None:
-    """Let nobody have or ask for these resources in this cycle; the facts stay as they are.
+def hide_resources(cluster: Cluster, names: Collection[str]) -> None:
+    """Set these resources to 0 for all nodes, tasks and jobs; the facts stay as they are.
 
-    To be called before any plugin has opened its session, so that all see the same books.
+    To be called before any plugin opens the session, so that all see the same amounts.
     """
-    positions = [p for n in names if (p := cluster.dimensions.position.get(n)) is not None]
+    position = cluster.dimensions.position
+    positions = [position[name] for name in names if name in position]
     if not positions:
         return
     nodes = cluster.nodes

@@ -10,13 +10,13 @@ from pumice import Plugin
 
 
 class DeviceShareOptions(Plugin.Options):
-    """Which devices are shared, and how cards are filled."""
+    """Which devices are assigned, and how cards are filled."""
 
     sharing: bool = Field(
         False, alias="deviceshare.GPUSharingEnable", description="Share GPUs by memory."
     )
     number: bool = Field(
-        False, alias="deviceshare.GPUNumberEnable", description="Give out whole GPUs."
+        False, alias="deviceshare.GPUNumberEnable", description="Assign whole GPUs."
     )
     virtual: bool = Field(
         False, alias="deviceshare.VGPUEnable", description="Share GPUs through HAMi."
@@ -34,7 +34,7 @@ class DeviceShareOptions(Plugin.Options):
     lock: bool = Field(
         False,
         alias="deviceshare.NodeLockEnable",
-        description="One pod with devices per node and cycle.",
+        description="At most one pod with devices per node and cycle.",
     )
     policy: Literal["", "binpack", "spread"] = Field(
         "",
@@ -47,12 +47,12 @@ class DeviceShareOptions(Plugin.Options):
     geometries: str = Field(
         "volcano-vgpu-device-config",
         alias="deviceshare.KnownGeometriesCMName",
-        description="For Volcano's files: MIG geometries are not read.",
+        description="Accepted for Volcano's files: MIG geometries are not read.",
     )
     geometries_namespace: str = Field(
         "kube-system",
         alias="deviceshare.KnownGeometriesCMNamespace",
-        description="For Volcano's files: MIG geometries are not read.",
+        description="Accepted for Volcano's files: MIG geometries are not read.",
     )
     exclusive: list[dict[str, str]] = Field(
         default_factory=list,

@@ -1,4 +1,4 @@
-"""Virtual GPUs as HAMi's device plugin registers them: shares of memory, cores and slots."""
+"""Virtual GPUs as HAMi's device plugin registers them: shares of memory and cores."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 from pumice import Container, Node, Pod
 from pumice_builtin_plugins.deviceshare.cards import (
     Card,
+    CardAllocation,
+    CardChoice,
     CardPool,
-    Choice,
-    Holding,
-    Share,
+    CardShare,
     in_whole,
 )
 
@@ -20,8 +20,8 @@ CARDS = "volcano.sh/vgpu-number"
 MEMORY = "volcano.sh/vgpu-memory"
 PERCENTAGE = "volcano.sh/vgpu-memory-percentage"
 CORES = "volcano.sh/vgpu-cores"
-UNCOUNTED = (MEMORY, PERCENTAGE, CORES)
-"""Parameters of a virtual GPU rather than resources: nodes need not have them."""
+PARAMETERS = (MEMORY, PERCENTAGE, CORES)
+"""Parameters of a virtual GPU, not resources: nodes do not list them as allocatable."""
 ASSIGNED = "volcano.sh/vgpu-ids-new"
 _USE_UUID, _AVOID_UUID = "volcano.sh/vgpu-use-gpuuuid", "volcano.sh/vgpu-nouse-gpuuuid"
 _USE_TYPE, _AVOID_TYPE = "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"
@@ -32,8 +32,8 @@ _ALL = 100
 _FIELDS = 5
 
 
-class Part(NamedTuple):
-    """What one container asks for on each of its cards."""
+class ContainerRequest(NamedTuple):
+    """The request of one container, for each of its cards."""
 
     cards: int
     memory: int
@@ -44,39 +44,39 @@ class Part(NamedTuple):
         return self.memory or card.memory * self.percentage // _ALL
 
 
-class VirtualDemand(NamedTuple):
-    """What a pod asks of the cards of a node."""
+class VirtualGpuRequest(NamedTuple):
+    """The virtual GPUs that a pod requests."""
 
-    parts: tuple[Part, ...]
-    """One for each container, those that ask for no card included."""
+    containers: tuple[ContainerRequest, ...]
+    """One for each container, those without a card included."""
     use: tuple[str, ...] = ()
     avoid: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    other_models: tuple[str, ...] = ()
+    avoid_models: tuple[str, ...] = ()
     mode: str = ""
-    apart: str = ""
-    """The pod group whose pods must not meet on a card; empty: they may."""
+    spread_group: str = ""
+    """The pod group whose pods must not share a card; empty: they may."""
     rules: frozenset[int] = frozenset()
 
-    def wants(self, card: Card) -> bool:
-        """Whether the card is one of those that the pod's annotations allow."""
+    def allows(self, card: Card) -> bool:
+        """Whether the pod's annotations allow the card."""
         model = card.model.upper()
         return (
             (not self.use or card.uuid in self.use)
             and card.uuid not in self.avoid
             and (not self.models or any(name in model for name in self.models))
-            and not any(name in model for name in self.other_models)
+            and not any(name in model for name in self.avoid_models)
         )
 
 
-def virtual_demand(pod: Pod, rules: frozenset[int]) -> VirtualDemand | None:
-    """What a pod asks for; None where it asks for no virtual GPU."""
-    parts = tuple(_part(container) for container in pod.containers)
-    if not any(part.cards for part in parts):
+def virtual_gpu_request(pod: Pod, rules: frozenset[int]) -> VirtualGpuRequest | None:
+    """The request of a pod; None: it requests no virtual GPU."""
+    containers = tuple(_container_request(container) for container in pod.containers)
+    if not any(container_request.cards for container_request in containers):
         return None
     notes = pod.annotations
-    return VirtualDemand(
-        parts,
+    return VirtualGpuRequest(
+        containers,
         _names(notes, _USE_UUID),
         _names(notes, _AVOID_UUID),
         tuple(name.upper() for name in _names(notes, _USE_TYPE)),
@@ -87,79 +87,85 @@ def virtual_demand(pod: Pod, rules: frozenset[int]) -> VirtualDemand | None:
     )
 
 
-def _part(container: Container) -> Part:
+def _container_request(container: Container) -> ContainerRequest:
     def amount(name: str) -> int:
         return in_whole(container.limits, name) or in_whole(container.requests, name)
 
     percentage = amount(PERCENTAGE)
-    return Part(amount(CARDS), amount(MEMORY), percentage or _ALL, amount(CORES))
+    return ContainerRequest(amount(CARDS), amount(MEMORY), percentage or _ALL, amount(CORES))
 
 
 def _names(annotations: Mapping[str, str], key: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in annotations.get(key, "").split(","))))
+    names = (name.strip() for name in annotations.get(key, "").split(","))
+    return tuple(filter(None, names))
 
 
 class _Trial:
-    """A card with what the containers looked at so far would take of it."""
+    """A card with what the containers before would use of it."""
 
-    __slots__ = ("card", "cores", "memory", "pods", "uses")
+    __slots__ = ("card", "cores", "memory", "pods", "shares")
 
     def __init__(self, card: Card) -> None:
         self.card = card
         self.memory = card.used_memory
         self.cores = card.used_cores
-        self.uses = card.uses
+        self.shares = card.share_count
         self.pods = len(card.holders)
 
-    def fits(self, part: Part) -> bool:
+    def fits(self, container_request: ContainerRequest) -> bool:
         card = self.card
         return (
-            self.uses < card.slots
-            and card.memory - self.memory >= part.memory_on(card)
-            and self.cores + part.cores <= _ALL
-            and not (part.cores == _ALL and self.uses)
-            and not (part.cores == 0 and self.cores == _ALL)
+            self.shares < card.max_shares
+            and card.memory - self.memory >= container_request.memory_on(card)
+            and self.cores + container_request.cores <= _ALL
+            and not (container_request.cores == _ALL and self.shares)
+            and not (container_request.cores == 0 and self.cores == _ALL)
         )
 
-    def take(self, part: Part, container: int) -> Share:
-        share = Share(self.card.index, part.memory_on(self.card), part.cores, container)
+    def take(self, container_request: ContainerRequest, container: int) -> CardShare:
+        share = CardShare(
+            self.card.index,
+            container_request.memory_on(self.card),
+            container_request.cores,
+            container,
+        )
         self.memory += share.memory
         self.cores += share.cores
-        self.uses += 1
+        self.shares += 1
         return share
 
 
 class VirtualCards(CardPool):
-    """The cards that a node registers, and the policy by which they are filled."""
+    """The cards that a node registers, filled by a policy."""
 
     def __init__(self, text: str, policy: str) -> None:
-        """:raises ValueError: the registration cannot be read."""
+        """:raises ValueError: the registration is malformed."""
         cards, self.mode = _registered(text)
         super().__init__(cards)
         self._policy = policy
 
-    def choose(self, demand: VirtualDemand) -> Choice | str:
-        if demand.mode and demand.mode != self.mode:
-            return f"the node shares its GPUs by {self.mode}, the pod wants {demand.mode}"
+    def choose(self, request: VirtualGpuRequest) -> CardChoice | str:
+        if request.mode and request.mode != self.mode:
+            return f"the node shares its GPUs by {self.mode}, the pod requires {request.mode}"
         if self.mode == _MIG:
             return "the node shares its GPUs by MIG, which is not built in"
-        trials = [_Trial(card) for card in self.cards.values() if self._suits(card, demand)]
-        shares: list[Share] = []
+        trials = [_Trial(card) for card in self.cards.values() if self._suits(card, request)]
+        shares: list[CardShare] = []
         score = 0.0
-        for number, part in enumerate(demand.parts):
-            fitting = [trial for trial in self._ordered(trials) if trial.fits(part)]
-            if len(fitting) < part.cards:
+        for number, container_request in enumerate(request.containers):
+            fitting = [trial for trial in self._ordered(trials) if trial.fits(container_request)]
+            if len(fitting) < container_request.cards:
                 return "not enough virtual GPUs"
-            for trial in fitting[: part.cards]:
-                shares.append(trial.take(part, number))
+            for trial in fitting[: container_request.cards]:
+                shares.append(trial.take(container_request, number))
                 score += self._score(trial)
-        return Choice(Holding(tuple(shares), demand.rules), score)
+        return CardChoice(CardAllocation(tuple(shares), request.rules), score)
 
-    def _suits(self, card: Card, demand: VirtualDemand) -> bool:
-        if not demand.wants(card) or card.is_barred(demand.rules):
+    def _suits(self, card: Card, request: VirtualGpuRequest) -> bool:
+        if not request.allows(card) or card.is_excluded(request.rules):
             return False
-        apart = demand.apart
-        return not apart or all(holder.group != apart for holder in card.holders.values())
+        group = request.spread_group
+        return not group or all(holder.group != group for holder in card.holders.values())
 
     def _ordered(self, trials: list[_Trial]) -> list[_Trial]:
         if self._policy == "binpack":
@@ -169,12 +175,15 @@ class VirtualCards(CardPool):
         return sorted(trials, key=lambda trial: -trial.card.index)
 
     def _score(self, trial: _Trial) -> float:
-        """Of a card with its new share: upstream's ``spread`` asks for one with no pod at all."""
+        """The score of a card with its new share.
+
+        Volcano scores ``spread`` only on a card without pods, which it no longer is: 0.
+        """
         if self._policy != "binpack" or not trial.card.memory:
             return 0.0
         return 100 * trial.memory / trial.card.memory
 
-    def recall(self, pod: Pod, demand: VirtualDemand) -> Holding | None:
+    def read_allocation(self, pod: Pod, request: VirtualGpuRequest) -> CardAllocation | None:
         text = pod.annotations.get(ASSIGNED, "")
         by_uuid = {card.uuid: card.index for card in self.cards.values()}
         shares = []
@@ -185,12 +194,12 @@ class VirtualCards(CardPool):
                     raise ValueError(f"{ASSIGNED}: {entry!r} is not like 'UUID,TYPE,MEMORY,CORES'")
                 if fields[0] in by_uuid:
                     card = by_uuid[fields[0]]
-                    shares.append(Share(card, int(fields[2]), int(fields[3]), number))
-        return Holding(tuple(shares), demand.rules) if shares else None
+                    shares.append(CardShare(card, int(fields[2]), int(fields[3]), number))
+        return CardAllocation(tuple(shares), request.rules) if shares else None
 
-    def annotations(self, node: str, holding: Holding, now: float) -> dict[str, str]:
-        containers = [""] * (1 + max(share.container for share in holding.shares))
-        for share in holding.shares:
+    def annotations(self, node: str, allocation: CardAllocation, now: float) -> dict[str, str]:
+        containers = [""] * (1 + max(share.container for share in allocation.shares))
+        for share in allocation.shares:
             uuid = self.cards[share.card].uuid
             containers[share.container] += f"{uuid},{_VENDOR},{share.memory},{share.cores}:"
         text, seconds = ";".join(containers), str(int(now))
@@ -205,9 +214,9 @@ class VirtualCards(CardPool):
 
 
 def virtual_cards(node: Node, policy: str) -> VirtualCards | None:
-    """The cards of a node that registers any.
+    """The cards of a node; None: it registers none.
 
-    :raises ValueError: its registration cannot be read.
+    :raises ValueError: its registration is malformed.
     """
     text = node.annotations.get(REGISTER, "").strip()
     return VirtualCards(text, policy) if text else None
@@ -218,13 +227,13 @@ def _registered(text: str) -> tuple[list[Card], str]:
     cards: list[Card] = []
     mode = ""
     for index, entry in enumerate(filter(None, text.split(":"))):
-        fields = [part.strip() for part in entry.split(",")]
+        fields = [field.strip() for field in entry.split(",")]
         if len(fields) < _FIELDS or not (fields[1].isdecimal() and fields[2].isdecimal()):
             raise ValueError(
                 f"{REGISTER}: {entry!r} is not like 'UUID,SLOTS,MEMORY,TYPE,HEALTHY,MODE'"
             )
         mode = mode or (fields[5] if len(fields) > _FIELDS else _CORE)
         if fields[4].lower() == "true":
-            uuid, slots, memory, model = fields[0], int(fields[1]), int(fields[2]), fields[3]
-            cards.append(Card(index, memory, uuid, model, slots))
+            uuid, max_shares, memory, model = fields[0], int(fields[1]), int(fields[2]), fields[3]
+            cards.append(Card(index, memory, uuid, model, max_shares))
     return cards, mode

@@ -1,4 +1,4 @@
-"""Lets an HTTP service of one's own answer for a plugin, as Volcano's extenders do."""
+"""Asks an HTTP service of the user, by the protocol of Volcano's extenders."""
 
 from __future__ import annotations
 

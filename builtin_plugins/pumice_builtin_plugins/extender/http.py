@@ -1,4 +1,4 @@
-"""One HTTP service that is asked by POST, with a limit on time and on the size of answers."""
+"""An HTTP client for POST with a limit on time and on the size of answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-MOST_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
@@ -21,19 +21,19 @@ class ExtenderError(Exception):
 
 
 def split_prefix(prefix: str) -> SplitResult:
-    """The parts of a URL to ask below.
+    """The parts of the URL that paths are appended to.
 
-    :raises ValueError: it is no HTTP URL with a host.
+    :raises ValueError: it is not an HTTP URL with a host.
     """
     parts = urlsplit(prefix)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("should be a URL like 'http://extender.example:8713'")
-    _ = parts.port  # raises, too, where it is no number
+    _ = parts.port  # raises ValueError unless it is a number
     return parts
 
 
 class _Timed(io.RawIOBase):
-    """Reads a socket until a moment, however slowly the bytes come."""
+    """Reads a socket with a deadline for all bytes together."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
         self._raw, self._sock, self._deadline = raw, sock, deadline
@@ -64,7 +64,7 @@ def _left(deadline: float) -> float:
 
 
 class ExtenderClient:
-    """Keeps one connection open from question to question."""
+    """Sends requests over one connection that stays open."""
 
     def __init__(self, prefix: str, timeout: float) -> None:
         self._parts = split_prefix(prefix)
@@ -72,7 +72,7 @@ class ExtenderClient:
         self._connection: HTTPConnection | None = None
 
     def post(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask, and give the answer as an object.
+        """Send a request and return the JSON object of the answer.
 
         :raises ExtenderError: no answer in time, a status other than 200, no JSON object.
         """
@@ -87,25 +87,25 @@ class ExtenderClient:
             raise ExtenderError(f"{url}: {error or type(error).__name__}") from error
         if status != 200:
             raise ExtenderError(f"{url} answered with status {status}")
-        if len(text) > MOST_BYTES:
-            raise ExtenderError(f"{url} answered with more than {MOST_BYTES} bytes")
+        if len(text) > MAX_BYTES:
+            raise ExtenderError(f"{url} answered with more than {MAX_BYTES} bytes")
         try:
             answer = json.loads(text) if text.strip() else {}
         except ValueError as error:
-            raise ExtenderError(f"{url} answered with what is no JSON: {error}") from None
+            raise ExtenderError(f"{url} answered with malformed JSON: {error}") from None
         if not isinstance(answer, dict):
             raise ExtenderError(f"{url} answered with {type(answer).__name__}, not an object")
         return answer
 
     def _exchange(self, verb: str, body: bytes) -> tuple[int, bytes]:
         deadline = time.monotonic() + self._timeout
-        kept = self._connection is not None
+        reused = self._connection is not None
         try:
             return self._send(verb, body, deadline)
         except ConnectionError:
-            if not kept:
+            if not reused:
                 raise
-            # The service closed a connection that had been idle: that is no refusal.
+            # The service may have closed an idle connection: try once with a new one.
             self.close()
             return self._send(verb, body, deadline)
 
@@ -122,8 +122,8 @@ class ExtenderClient:
         path = f"{self._parts.path.rstrip('/')}/{verb}"
         connection.request("POST", path, body, _HEADERS)
         response = connection.getresponse()
-        text = response.read(MOST_BYTES + 1)
-        if response.will_close or len(text) > MOST_BYTES:
+        text = response.read(MAX_BYTES + 1)
+        if response.will_close or len(text) > MAX_BYTES:
             self.close()
         return response.status, text
 

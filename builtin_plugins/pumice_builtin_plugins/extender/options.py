@@ -11,7 +11,7 @@ from pumice_builtin_plugins.extender.http import split_prefix
 
 
 def _names(value: Any) -> Any:
-    """Resource names from the list, also where each stands in a table of its own."""
+    """Resource names from a list of names or of tables with a ``name``."""
     if not isinstance(value, list):
         return value
     return [item.get("name") if isinstance(item, dict) else item for item in value]
@@ -22,32 +22,32 @@ def _verb(name: str, meaning: str) -> Any:
 
 
 class ExtenderOptions(Plugin.Options):
-    """Where the service is, what it is asked, and whether it matters when it fails."""
+    """Where the service is, what it is asked, and what happens when it fails."""
 
-    prefix: str = Field("", alias="extender.urlPrefix", description="URL above all paths.")
+    prefix: str = Field("", alias="extender.urlPrefix", description="URL before all paths.")
     timeout: Duration = Field(
-        1.0, gt=0, alias="extender.httpTimeout", description="Most time that an answer takes."
+        1.0, gt=0, alias="extender.httpTimeout", description="Longest time to wait for an answer."
     )
     ignorable: bool = Field(
-        False, alias="extender.ignorable", description="A failure of the service is no matter."
+        False, alias="extender.ignorable", description="Go on without the service when it fails."
     )
     managed: Annotated[list[str], BeforeValidator(_names)] = Field(
         default_factory=list,
         alias="extender.managedResources",
-        description="Only tasks that ask for one of these resources concern it; none: all.",
+        description="Ask only for tasks that request one of these resources; empty: for all.",
     )
-    session_open: str = _verb("onSessionOpen", "hears of a cycle's beginning")
-    session_close: str = _verb("onSessionClose", "hears of a cycle's end")
-    predicate: str = _verb("predicate", "tells whether a node can take a task")
+    session_open: str = _verb("onSessionOpen", "is notified when a cycle begins")
+    session_close: str = _verb("onSessionClose", "is notified when a cycle ends")
+    predicate: str = _verb("predicate", "decides whether a node fits a task")
     prioritize: str = _verb("prioritize", "scores nodes for a task")
-    preemptable: str = _verb("preemptable", "names victims of the same queue")
-    reclaimable: str = _verb("reclaimable", "names victims of other queues")
-    overused: str = _verb("queueOverused", "tells whether a queue has all it deserves")
-    enqueueable: str = _verb("jobEnqueueable", "tells whether a job may enter its queue")
-    enqueued: str = _verb("jobEnqueued", "hears of jobs that were let in")
-    ready: str = _verb("jobReady", "tells whether a job is ready")
-    allocate: str = _verb("allocateFunc", "hears of placements")
-    deallocate: str = _verb("deallocateFunc", "hears of evictions and undone placements")
+    preemptable: str = _verb("preemptable", "selects victims of the same queue")
+    reclaimable: str = _verb("reclaimable", "selects victims of other queues")
+    overused: str = _verb("queueOverused", "decides whether a queue is overused")
+    enqueueable: str = _verb("jobEnqueueable", "decides whether a job may be enqueued")
+    enqueued: str = _verb("jobEnqueued", "is notified of enqueued jobs")
+    ready: str = _verb("jobReady", "decides whether a job is ready")
+    allocate: str = _verb("allocateFunc", "is notified of placements")
+    deallocate: str = _verb("deallocateFunc", "is notified of evictions and undone placements")
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:

@@ -1,4 +1,4 @@
-"""Lets an HTTP service of one's own answer for a plugin, as Volcano's extenders do."""
+"""Asks an HTTP service of the user, by the protocol of Volcano's extenders."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _CODES = {int(code): code for code in Code if code is not Code.OK}
 
 
 class Extender(Plugin):
-    """Ask an HTTP service, by POST and JSON, whatever its options name a path for.
+    """Ask an HTTP service, by POST and JSON, each question that its options name a path for.
 
-    When the service fails, ``extender.ignorable`` decides what its answer counts as. Asked task
-    by task and node by node: that is what the service takes.
+    When the service fails, ``extender.ignorable`` decides what counts as its answer. Asked task by
+    task and node by node: that is the protocol.
     """
 
     class Options(ExtenderOptions):
-        """Where the service is, what it is asked, and whether it matters when it fails."""
+        """Where the service is, what it is asked, and what happens when it fails."""
 
     options: Options
 
@@ -52,52 +52,39 @@ class Extender(Plugin):
         self._dimensions = self.session.nodes.dimensions
         self._client = ExtenderClient(options.prefix, options.timeout) if options.prefix else None
         try:
-            self._ask(options.session_open, self._everything)
+            self._ask(options.session_open, self._snapshot)
         except ExtenderError as error:
-            self._tell(error)
-            if not options.ignorable:  # then it is not asked anything in this cycle
-                self._client = None
-
-    def _everything(self) -> Object:
-        session = self.session
-        names = enumerate(session.nodes.names)
-        return {
-            "jobs": {job.uid: job_object(job, self._dimensions) for job in session.jobs.values()},
-            "nodes": {name: node_object(session.nodes, row) for row, name in names},
-            "queues": {name: queue_object(queue) for name, queue in session.queues.items()},
-        }
+            self._warn(error)
+            if not options.ignorable:
+                self._client = None  # it is asked nothing in this cycle
 
     @hookimpl
-    def on_session_close(self) -> None:
+    def job_enqueueable(self, job: Job) -> int | None:
         try:
-            self._ask(self.options.session_close, dict)
+            answer = self._ask(self.options.enqueueable, lambda: self._job(job))
         except ExtenderError as error:
-            self._tell(error)
-        if self._client is not None:
-            self._client.close()
+            self._warn(error)
+            return PERMIT if self.options.ignorable else REJECT
+        status = None if answer is None else answer.get("status")
+        return int(status) if isinstance(status, int | float) else None
 
-    def _ask(self, verb: str, body: Callable[[], Object]) -> Object | None:
-        """The service's answer; None where it is not to be asked this."""
-        return self._client.post(verb, body()) if verb and self._client is not None else None
+    @hookimpl
+    def job_enqueued(self, job: Job) -> None:
+        try:
+            self._ask(self.options.enqueued, lambda: self._job(job))
+        except ExtenderError as error:
+            self._warn(error)
 
-    def _tell(self, error: ExtenderError) -> None:
-        logger.warning("{}: {}", self.name, error)
-
-    def _concerns(self, task: Task) -> bool:
-        managed = self.options.managed
-        return not managed or any(
-            amounts.get(name) > 0
-            for container in (*task.pod.containers, *task.pod.init_containers)
-            for amounts in (container.requests, container.limits)
-            for name in managed
+    @hookimpl
+    def overused(self, queue: Queue) -> bool | None:
+        return self._verdict(
+            self.options.overused, lambda: {"queue": queue_object(queue)}, "overused"
         )
 
-    # -- nodes
-
-    def _filters(self, task: Task) -> Scope:
+    def _filter_scope(self, task: Task) -> Scope:
         return "cluster" if self.options.predicate else "static"
 
-    @hookimpl(scope=_filters)
+    @hookimpl(scope=_filter_scope)
     def predicate(self, task: Task, node: NodeHandle, job: Job | None) -> FitError | None:
         if not self._concerns(task):
             return None
@@ -115,13 +102,13 @@ class Extender(Plugin):
         reason, code = str(answer.get("status") or ""), answer.get("code") or 0
         if not reason and not code:
             return None
-        meant = _CODES.get(code, Code.ERROR) if isinstance(code, int) else Code.ERROR
-        return FitError.of(reason or f"code {code}", meant, self.name)
+        known = _CODES.get(code, Code.ERROR) if isinstance(code, int) else Code.ERROR
+        return FitError.of(reason or f"code {code}", known, self.name)
 
-    def _scores(self, task: Task) -> Scope:
+    def _score_scope(self, task: Task) -> Scope:
         return "cluster" if self.options.prioritize else "static"
 
-    @hookimpl(scope=_scores)
+    @hookimpl(scope=_score_scope)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
         if not self._concerns(task):
             return None
@@ -144,8 +131,6 @@ class Extender(Plugin):
                 return None
             raise ExtenderError(f"no scores for {task.key}: {error}") from error
 
-    # -- victims
-
     @hookimpl
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         return self._victims(self.options.preemptable, preemptor, candidates)
@@ -153,6 +138,54 @@ class Extender(Plugin):
     @hookimpl
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         return self._victims(self.options.reclaimable, reclaimer, candidates)
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> str | None:
+        return self._event(self.options.allocate, task)
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        self._event(self.options.deallocate, task)
+
+    @hookimpl
+    def job_ready(self, job: Job) -> bool | None:
+        return self._verdict(self.options.ready, lambda: self._job(job), "status")
+
+    @hookimpl
+    def on_session_close(self) -> None:
+        try:
+            self._ask(self.options.session_close, dict)
+        except ExtenderError as error:
+            self._warn(error)
+        if self._client is not None:
+            self._client.close()
+
+    # -- helpers
+
+    def _snapshot(self) -> Object:
+        session = self.session
+        names = enumerate(session.nodes.names)
+        return {
+            "jobs": {job.uid: job_object(job, self._dimensions) for job in session.jobs.values()},
+            "nodes": {name: node_object(session.nodes, row) for row, name in names},
+            "queues": {name: queue_object(queue) for name, queue in session.queues.items()},
+        }
+
+    def _ask(self, verb: str, body: Callable[[], Object]) -> Object | None:
+        """The service's answer; None: the options name no path for the question."""
+        return self._client.post(verb, body()) if verb and self._client is not None else None
+
+    def _warn(self, error: ExtenderError) -> None:
+        logger.warning("{}: {}", self.name, error)
+
+    def _concerns(self, task: Task) -> bool:
+        managed = self.options.managed
+        return not managed or any(
+            amounts.get(name) > 0
+            for container in (*task.pod.containers, *task.pod.init_containers)
+            for amounts in (container.requests, container.limits)
+            for name in managed
+        )
 
     def _victims(
         self, verb: str, evictor: Task, candidates: Sequence[Task]
@@ -167,8 +200,8 @@ class Extender(Plugin):
                     "evictees": [task_object(task) for task in candidates],
                 },
             )
-        except ExtenderError as error:  # a veto, ignorable or not
-            self._tell(error)
+        except ExtenderError as error:  # as in Volcano a veto, ignorable or not
+            self._warn(error)
             return []
         if answer is None or not answer.get("status"):
             return None
@@ -177,68 +210,29 @@ class Extender(Plugin):
         uids = [item.get("UID") if isinstance(item, dict) else item for item in victims]
         return [by_uid[uid] for uid in uids if isinstance(uid, str) and uid in by_uid]
 
-    # -- jobs and queues
-
-    @hookimpl
-    def overused(self, queue: Queue) -> bool | None:
-        return self._verdict(
-            self.options.overused, lambda: {"queue": queue_object(queue)}, "overused"
-        )
-
-    @hookimpl
-    def job_ready(self, job: Job) -> bool | None:
-        return self._verdict(self.options.ready, lambda: self._job(job), "status")
-
     def _verdict(self, verb: str, body: Callable[[], Object], key: str) -> bool | None:
         try:
             answer = self._ask(verb, body)
         except ExtenderError as error:
-            self._tell(error)
-            # Upstream has it this way round for both questions, so that a failure that matters
-            # stops queues but makes jobs ready.
+            self._warn(error)
+            # Volcano answers both questions alike: a failure that is not ignorable makes queues
+            # overused but jobs ready.
             return not self.options.ignorable
         return None if answer is None else bool(answer.get(key))
-
-    @hookimpl
-    def job_enqueueable(self, job: Job) -> int | None:
-        try:
-            answer = self._ask(self.options.enqueueable, lambda: self._job(job))
-        except ExtenderError as error:
-            self._tell(error)
-            return PERMIT if self.options.ignorable else REJECT
-        status = None if answer is None else answer.get("status")
-        return int(status) if isinstance(status, int | float) else None
-
-    @hookimpl
-    def job_enqueued(self, job: Job) -> None:
-        try:
-            self._ask(self.options.enqueued, lambda: self._job(job))
-        except ExtenderError as error:
-            self._tell(error)
 
     def _job(self, job: Job) -> Object:
         return {"job": job_object(job, self._dimensions)}
 
-    # -- what happens
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> str | None:
-        return self._event(self.options.allocate, task)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        self._event(self.options.deallocate, task)
-
     def _event(self, verb: str, task: Task) -> str | None:
-        """What the service objects to; nothing where that does not matter."""
+        """Why the service refuses the event; None: it does not, or the refusal is ignorable."""
         if not verb or not self._concerns(task):
             return None
         try:
             answer = self._ask(verb, lambda: {"task": task_object(task)}) or {}
-            objection = str(answer.get("errorMessage") or "")
+            refusal = str(answer.get("errorMessage") or "")
         except ExtenderError as error:
-            objection = str(error)
-        if not objection:
+            refusal = str(error)
+        if not refusal:
             return None
-        logger.warning("{}: {}: {}", self.name, task.key, objection)
-        return None if self.options.ignorable else objection
+        logger.warning("{}: {}: {}", self.name, task.key, refusal)
+        return None if self.options.ignorable else refusal

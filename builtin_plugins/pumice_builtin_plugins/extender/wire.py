@@ -1,4 +1,4 @@
-"""Tasks, nodes, jobs and queues as Volcano's extenders know them."""
+"""Tasks, nodes, jobs and queues in the JSON of Volcano's extenders."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several plugins read of GPUs."""
+"""GPUs of nodes, for several plugins."""

@@ -1,4 +1,4 @@
-"""What the KAI family's plugins read of nodes: health, kinds of GPUs, MIG."""
+"""Health, GPUs and MIG of nodes, as KAI reads them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SINGLE, MIXED = 1, 2
 
 
 def is_healthy(node: Node) -> bool:
-    """Whether the node takes pods; a condition that it does not have is no complaint."""
+    """Whether the node is schedulable and its conditions are good; a missing one counts as good."""
     if node.unschedulable:
         return False
     return not node.conditions or all(
@@ -27,7 +27,7 @@ def is_healthy(node: Node) -> bool:
 
 
 def is_mig(node: Node) -> bool:
-    """Whether the node's GPUs are cut into instances."""
+    """Whether the node's GPUs are partitioned into MIG instances."""
     label = node.labels.get(_MIG_LABEL)
     if label is not None:
         return label.lower() in ("1", "t", "true")
@@ -41,22 +41,22 @@ def mig_strategy(node: Node) -> int:
 
 
 def is_legacy_mig(task: Task) -> bool:
-    """Whether only an annotation names the pod's instance: such pods are not placed any more."""
+    """Whether only an annotation names the pod's MIG instance; KAI no longer places such pods."""
     return not task.gpu.mig and any(key.startswith(_MIG_RESOURCE) for key in task.annotations)
 
 
 def wants_gpus(task: Task, nodes: NodeTable) -> bool:
-    """Whether the task asks for a GPU or a part of one, in whatever way."""
+    """Whether the task requests a GPU or a part of one, as a resource or by a claim."""
     if task.gpu.any:
         return True
     gpu = nodes.dimensions.position.get(GPU)
     return gpu is not None and bool(task.vector[gpu] > 0)
 
 
-def gpu_less(nodes: NodeTable) -> np.ndarray:
+def without_gpus(nodes: NodeTable) -> np.ndarray:
     """Mask over all nodes: those without any GPU."""
     gpu = nodes.dimensions.position.get(GPU)
     none = np.ones(len(nodes), bool) if gpu is None else nodes.allocatable[:, gpu] <= 0
     mig = nodes.fact_column("kai.mig", is_mig, lasting=True)
-    free: np.ndarray = none & (nodes.claimable == 0) & ~mig
-    return free
+    mask: np.ndarray = none & (nodes.claimable == 0) & ~mig
+    return mask

@@ -6,12 +6,13 @@ from math import nan
 
 from pumice import NodeTable
 
-_LEAST_MEMORY = 100
+_MIN_MEMORY = 100
+"""KAI takes a smaller memory per GPU for unknown."""
 
 
 def used_portion(nodes: NodeTable, row: int, gpu_group: str) -> float:
-    """The used part of the GPU that a group shares; NaN where the node does not tell its size."""
+    """The used fraction of a shared GPU; NaN where the memory of the node's GPUs is unknown."""
     shares = nodes.shares(row)
-    if shares.memory_per_gpu < _LEAST_MEMORY:
+    if shares.memory_per_gpu < _MIN_MEMORY:
         return nan
     return shares.used.get(gpu_group, 0) / shares.memory_per_gpu

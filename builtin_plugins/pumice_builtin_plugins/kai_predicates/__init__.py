@@ -1,4 +1,4 @@
-"""Filters nodes as KAI does: kinds of GPUs, pod slots, health, and kube-scheduler's filters."""
+"""Filters nodes as KAI does: kinds of GPUs, room for pods, health, and kube-scheduler's filters."""
 
 from __future__ import annotations
 

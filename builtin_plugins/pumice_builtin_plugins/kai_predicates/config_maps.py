@@ -11,13 +11,13 @@ _EXEMPT_PREFIX = "runai/shared-gpu-configmap"
 
 
 class ConfigMaps:
-    """The ConfigMaps of the cluster; a dump without any is taken to leave them out."""
+    """The ConfigMaps of the cluster; without any, they are assumed not to be listed."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._known = inventory.others.get("ConfigMap", {})
 
     def missing(self, pod: Pod) -> list[str]:
-        """The names of those that the pod refers to and that are not there."""
+        """The names of the ConfigMaps that the pod needs and that do not exist."""
         if not self._known:
             return []
         exempt = pod.annotations.get(_EXEMPT_PREFIX) or ""

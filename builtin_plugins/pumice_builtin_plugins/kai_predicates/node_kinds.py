@@ -1,4 +1,4 @@
-"""Which kinds of nodes take a task, for reasons that do not change during a cycle."""
+"""KAI's filters that do not change during a cycle: kinds of GPUs, health, labels and taints."""
 
 from __future__ import annotations
 
@@ -17,81 +17,80 @@ from pumice_builtin_plugins.gpu.nodes import (
     mig_strategy,
     wants_gpus,
 )
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 
 
-def _reason(text: str) -> int:
+def _status(text: str) -> int:
     return STATUSES.id(text, Code.UNRESOLVABLE, "kai_predicates")
 
 
-LEGACY_POD = _reason("pods that name MIG instances in annotations are not placed any more")
-CLAIMS_ONLY = _reason("node(s) give GPUs to resource claims only")
-NOT_MIG = _reason("node(s) have no MIG instances")
-LEGACY_NODE = _reason("node(s) run pods that name MIG instances in annotations")
-WHOLE_ONLY = _reason("node(s) of MIG strategy single take whole GPUs only")
-MIG_ONLY = _reason("node(s) of MIG strategy mixed take MIG instances only")
-UNTOLD = _reason("node(s) do not tell the memory of their GPUs")
-UNHEALTHY = _reason("node(s) are closed, not ready or under pressure")
-OTHER_WORK = _reason("node(s) have no label of a worker for this kind of pod")
+LEGACY_POD = _status("pods that name MIG instances in annotations are no longer supported")
+CLAIMS_ONLY = _status("node(s) provide GPUs through resource claims only")
+NOT_MIG = _status("node(s) have no MIG instances")
+LEGACY_NODE = _status("node(s) run pods that name MIG instances in annotations")
+WHOLE_ONLY = _status("node(s) of MIG strategy single take whole GPUs only")
+MIG_ONLY = _status("node(s) of MIG strategy mixed take MIG instances only")
+UNKNOWN_MEMORY = _status("node(s) have no label with the memory of their GPUs")
+UNHEALTHY = _status("node(s) are unschedulable, not ready or under pressure")
+NOT_A_WORKER = _status("node(s) lack the worker label for this kind of pod")
 
 
 class NodeKinds:
-    """The first objection of every node to a task."""
+    """The first failing static filter of every node."""
 
     def __init__(
         self,
         table: NodeTable,
-        found: SnapshotCache,
-        fixed: StaticFilters,
+        cache: SnapshotCache,
+        static: StaticFilters,
         workers: tuple[str, str] | None,
     ) -> None:
         self._table = table
-        self._fixed = fixed
+        self._static = static
         self._workers = workers
-        """Labels of nodes for pods with GPUs and for others; None: any node is for any pod."""
+        """Labels of nodes for pods with GPUs and for others; None: not restricted."""
         fact = partial(table.fact_column, lasting=True)
         self._mig = fact("kai.mig", is_mig)
         self._strategy = fact("kai.mig strategy", mig_strategy, np.int8)
-        self._told = fact("kai.gpu memory told", lambda node: gpu_memory(node)[1])
+        self._memory_known = fact("kai.gpu memory known", lambda node: gpu_memory(node)[1])
         self._healthy = fact("kai.healthy", is_healthy)
-        self._legacy = found.of_nodes(
+        self._legacy = cache.of_nodes(
             "kai.legacy mig",
             lambda row: any(is_legacy_mig(entry.task) for entry in table.held[row].values()),
             dtype=bool,
         )
 
-    def objections(self, task: Task) -> np.ndarray:
-        """By row: the reason, 0 for none."""
+    def statuses(self, task: Task) -> np.ndarray:
+        """The status of every node."""
         count = len(self._table)
         if is_legacy_mig(task):
             return np.full(count, LEGACY_POD)
-        wants = wants_gpus(task, self._table)
-        result = self._by_gpus(task) if wants else np.zeros(count, np.int64)
-        _object(result, ~self._healthy, UNHEALTHY)
-        fixed = self._fixed.statuses(task.pod)
-        result = np.where(result == 0, fixed, result)
+        needs_gpus = wants_gpus(task, self._table)
+        result = self._by_gpus(task) if needs_gpus else np.zeros(count, np.int64)
+        _reject(result, ~self._healthy, UNHEALTHY)
+        result = np.where(result == 0, self._static.statuses(task.pod), result)
         if self._workers is not None:
-            label = self._workers[0 if wants else 1]
+            label = self._workers[0 if needs_gpus else 1]
             labelled = np.array([label in node.labels for node in self._table.facts], bool)
-            _object(result, ~labelled, OTHER_WORK)
+            _reject(result, ~labelled, NOT_A_WORKER)
         return result
 
     def _by_gpus(self, task: Task) -> np.ndarray:
         result, kind = np.zeros(len(self._table), np.int64), task.gpu.kind
         if kind != "none" or not task.gpu.claimed:
-            _object(result, self._table.claimable > 0, CLAIMS_ONLY)
+            _reject(result, self._table.claimable > 0, CLAIMS_ONLY)
         if kind == "mig":
-            _object(result, ~self._mig, NOT_MIG)
-            _object(result, self._mig & self._legacy, LEGACY_NODE)
+            _reject(result, ~self._mig, NOT_MIG)
+            _reject(result, self._mig & self._legacy, LEGACY_NODE)
         if kind not in ("none", "regular"):
-            _object(result, self._mig & (self._strategy == SINGLE), WHOLE_ONLY)
+            _reject(result, self._mig & (self._strategy == SINGLE), WHOLE_ONLY)
         if kind != "mig":
-            _object(result, self._mig & (self._strategy == MIXED), MIG_ONLY)
+            _reject(result, self._mig & (self._strategy == MIXED), MIG_ONLY)
         if kind == "memory":
-            _object(result, ~self._told, UNTOLD)
+            _reject(result, ~self._memory_known, UNKNOWN_MEMORY)
         return result
 
 
-def _object(result: np.ndarray, where: np.ndarray, reason: int) -> None:
-    result[where & (result == 0)] = reason
+def _reject(result: np.ndarray, where: np.ndarray, status: int) -> None:
+    result[where & (result == 0)] = status

@@ -1,8 +1,8 @@
-"""Filters nodes as KAI does: kinds of GPUs, pod slots, health, and kube-scheduler's filters."""
+"""Filters nodes as KAI does: kinds of GPUs, room for pods, health, and kube-scheduler's filters."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 from pydantic import Field
@@ -23,47 +23,39 @@ from pumice.gpu import GPU, WHOLE_GPU, gpu_memory, ranked_devices
 from pumice_builtin_plugins.gpu.nodes import is_legacy_mig
 from pumice_builtin_plugins.kai_predicates.config_maps import ConfigMaps
 from pumice_builtin_plugins.kai_predicates.node_kinds import NodeKinds
-from pumice_builtin_plugins.kube.dra.allocation import Devices
-from pumice_builtin_plugins.kube.dra.claims import DeviceBook, DeviceError
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.dra.allocation import DeviceAllocator
+from pumice_builtin_plugins.kube.dra.objects import DeviceError, DraObjects
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_pods import NodePods, NodePorts
-from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_pod_affinity
+from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_affinity
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 from pumice_builtin_plugins.kube.storage import Storage, StorageError
 from pumice_builtin_plugins.kube.taints import TaintGroups
-from pumice_builtin_plugins.kube.volumes import Volumes
+from pumice_builtin_plugins.kube.task_filters import TaskFilters
+from pumice_builtin_plugins.kube.volume_binding import VolumeBinder
 
 _NAME = "kai_predicates"
-FULL = STATUSES.id("node(s) have no pod slot left", plugin=_NAME)
+FULL = STATUSES.id("node(s) have no room for another pod", plugin=_NAME)
 NO_RESERVATION = STATUSES.id(
-    "node(s) have no pod slot left to reserve a shared GPU with", plugin=_NAME
+    "node(s) have no room for the pod that reserves a shared GPU", plugin=_NAME
 )
-_ON_NODE = "is_task_allocation_on_node_over_capacity"
+_CAPACITY_HOOK = "is_task_allocation_on_node_over_capacity"
 
 
-class _Demand:
-    """What one class of tasks asks of nodes."""
+class _KaiTaskFilters(TaskFilters):
+    __slots__ = ("too_large",)
 
-    __slots__ = ("affinity", "claims", "kinds", "oversized", "plain", "ports", "volumes")
-
-    def __init__(self, kinds: np.ndarray) -> None:
-        self.kinds = kinds
-        """By row: the objection that does not change during the cycle."""
-        self.oversized: list[str] = []
-        """What no node has enough of."""
-        self.ports: Sequence[tuple[str, str, int]] = ()
-        self.affinity = self.volumes = self.claims = False
-        self.plain = True
-        """Whether the answer for a node depends on that node alone."""
+    too_large: list[str]
+    """Reasons: the resources of which no node has enough."""
 
 
 class KaiPredicates(Plugin):
-    """Rule out nodes by KAI's filters; resources are looked at elsewhere.
+    """Reject nodes by KAI's filters; resources are compared elsewhere.
 
-    A pod that is evicted in a simulation keeps its host ports and its affinity until it is gone,
-    and a moved one has them on both nodes: no eviction is tried to get past them.
+    As in KAI, a pod that is evicted in a simulation keeps its host ports and its affinity until
+    it is gone, and a moved one has them on both nodes: no eviction makes way for them.
     """
 
     class Options(Plugin.Options):
@@ -90,85 +82,129 @@ class KaiPredicates(Plugin):
         session, options = self.session, self.options
         table, inventory = session.nodes, session.cluster.inventory
         columns = LabelColumns(table)
-        fixed = StaticFilters(columns, TaintGroups(table), affinity=True, taints_count=True)
+        static = StaticFilters(columns, TaintGroups(table), affinity=True, taints=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
-        self._kinds = NodeKinds(table, session.cluster.snapshot_cache, fixed, workers)
-        held = NodePods(columns, remembers=session.uses("tallies"))
+        self._kinds = NodeKinds(table, session.cluster.snapshot_cache, static, workers)
+        node_pods = NodePods(columns, cached=session.uses("tallies"))
         reader = TermReader(Namespaces(inventory))
         self._affinity = AffinityFilter(
-            held, reader, tasks_with_pod_affinity(session.cluster.snapshot_cache)
+            node_pods, reader, tasks_with_affinity(session.cluster.snapshot_cache)
         )
         self._ports = NodePorts(table)
-        self._volumes = Volumes(Storage(inventory, columns), held)
-        # The plugin that gives devices out knows better which are free.
+        self._volumes = VolumeBinder(Storage(inventory, columns), node_pods)
+        # With dynamicresources on, that plugin's account of free devices is the right one.
         self._use_devices = "dynamicresources" not in session.plugins
-        self._devices = Devices(DeviceBook(inventory, columns))
+        self._devices = DeviceAllocator(DraObjects(inventory, columns))
         self._config_maps = ConfigMaps(inventory)
-        self._most = table.allocatable.max(axis=0, initial=0)
-        self._slots = table.dimensions.position["pods"]
+        self._max_allocatable = table.allocatable.max(axis=0, initial=0)
+        self._pods_dimension = table.dimensions.position["pods"]
         self._gpu_memory = table.fact_column(
             "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
         )
-        self._asks_capacity = session.ask.has(_ON_NODE)
-        self._demands: dict[int, _Demand] = {}
+        self._checks_capacity = session.ask.has(_CAPACITY_HOOK)
+        self._filters: dict[int, _KaiTaskFilters] = {}
         self._no_affinity_effect: set[str] = set()
-        """Tasks that pods elsewhere had nothing to do with when it was first asked."""
+        """Tasks that no affinity applied to when first asked."""
 
     def class_key(self, task: Task) -> Hashable:
-        """What tells tasks apart beside quantities and constraints."""
+        """What the verdicts depend on beside quantities and constraints."""
         return is_legacy_mig(task), self._affinity.signature(task)
-
-    # -- what a task asks
-
-    def _demand(self, task: Task) -> _Demand:
-        # Tasks of one class agree in all that is read of them here.
-        number = self.session.queries.class_id(task) if task.class_id < 0 else task.class_id
-        found = self._demands.get(number)
-        if found is None:
-            found = self._demands[number] = self._read(task)
-        return found
-
-    def _read(self, task: Task) -> _Demand:
-        demand = _Demand(self._kinds.objections(task))
-        demand.oversized = self._too_large(task)
-        demand.ports = task.pod.host_ports
-        demand.affinity = self._affinity.concerns(task)
-        demand.volumes = self._volumes.concern(task)
-        demand.claims = self._use_devices and bool(task.pod.resource_claims)
-        demand.plain = not (demand.affinity or demand.volumes or demand.claims)
-        return demand
 
     @hookimpl
     def pre_predicate(self, task: Task, job: Job | None) -> FitError | None:
-        demand = self._demand(task)
-        reasons = demand.oversized.copy()
+        filters = self._filters_of(task)
+        reasons = filters.too_large.copy()
         missing = self._config_maps.missing(task.pod)
         if missing:
             reasons.append(f"ConfigMaps are missing: {', '.join(missing)}")
         try:
-            if demand.volumes:
+            if filters.volumes:
                 self._volumes.check(task)
-            if demand.claims:
+            if filters.claims:
                 self._devices.check(task)
         except (StorageError, DeviceError) as error:
             reasons.append(str(error))
         if reasons:
             return FitError.of("; ".join(reasons), Code.UNRESOLVABLE, self.name)
-        if demand.affinity:
-            task.state[self.name] = self._affinity_objections(task)
+        if filters.affinity:
+            task.state[self.name] = self._affinity_statuses(task)
         return None
+
+    def _scope(self, task: Task) -> Scope:
+        return (
+            "row" if self._filters_of(task).node_local and not self._checks_capacity else "cluster"
+        )
+
+    @hookimpl(scope=_scope)
+    def predicate(self, task: Task, node: NodeHandle) -> FitError | None:
+        filters = self._filters_of(task)
+        if not filters.node_local or filters.ports or task.gpu.shared:
+            return self.predicate_nodes(task, node.table.view(np.array([node.row]))).error(0)
+        status = 0
+        if self._checks_capacity and task.job is not None:
+            status = self._capacity_status(task, task.job, node.table.view(), node.row)
+        status = status or int(filters.static_view[node.row])
+        if not status and node.table.future_idle.item(node.row, self._pods_dimension) <= 0:
+            status = FULL
+        return STATUSES.error((status,)) if status else None
+
+    @hookimpl(scope=_scope)
+    def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts:
+        filters = self._filters_of(task)
+        columns = [nodes.take(filters.static), self._pod_room_statuses(task, nodes)]
+        if self._checks_capacity and task.job is not None:
+            columns.insert(0, self._capacity_statuses(task, task.job, nodes))
+        if filters.ports:
+            self._ports.update()
+            columns.append(nodes.take(self._ports.statuses(filters.ports, len(nodes.table))))
+        if filters.affinity:
+            affinity = task.state.get(self.name)
+            if affinity is not None:
+                columns.append(nodes.take(affinity))
+        rows = nodes.rows
+        if filters.volumes:
+            binding = [self._volumes.binding_status(task, row) for row in rows.tolist()]
+            columns.append(np.array(binding, np.int64))
+        if filters.claims:
+            columns.append(self._devices.statuses(task, rows))
+        # KAI reports the first failure only.
+        first = columns[0]
+        for column in columns[1:]:
+            first = np.where(first == 0, column, first)
+        return STATUSES.verdicts([first], len(nodes))
+
+    # -- helpers
+
+    def _filters_of(self, task: Task) -> _KaiTaskFilters:
+        # Tasks of one class agree in all that is read of them here.
+        number = self.session.queries.class_id(task) if task.class_id < 0 else task.class_id
+        filters = self._filters.get(number)
+        if filters is None:
+            filters = self._filters[number] = _KaiTaskFilters(
+                self._kinds.statuses(task),
+                ports=task.pod.host_ports,
+                affinity=self._affinity.concerns(task),
+                volumes=self._volumes.concerns(task),
+                claims=self._use_devices and bool(task.pod.resource_claims),
+            )
+            filters.too_large = self._too_large(task)
+        return filters
 
     def _too_large(self, task: Task) -> list[str]:
         """The resources of which no node has enough."""
         dimensions = self.session.nodes.dimensions
-        names = [dimensions.names[i] for i in np.flatnonzero(task.vector > self._most)]
+        too_large = np.flatnonzero(task.vector > self._max_allocatable)
+        names = [dimensions.names[position] for position in too_large]
         gpu = dimensions.position.get(GPU)
-        if gpu is not None and task.gpu.shared and task.gpu.milli > self._most[gpu]:
+        if gpu is not None and task.gpu.shared and task.gpu.milli > self._max_allocatable[gpu]:
             names.append(GPU)
         return [f"no node has enough {name}" for name in names]
 
-    def _affinity_objections(self, task: Task) -> np.ndarray | None:
-        """What pods elsewhere object; None: nothing, and it is not asked again in the cycle."""
+    def _affinity_statuses(self, task: Task) -> np.ndarray | None:
+        """The pod affinity statuses of all nodes; None: no affinity applies.
+
+        KAI skips the filter for the rest of the cycle once it did not apply to a pod.
+        """
         if task.uid in self._no_affinity_effect:
             return None
         if not self._affinity.applies(task):
@@ -176,89 +212,47 @@ class KaiPredicates(Plugin):
             return None
         return self._affinity.statuses(task)
 
-    # -- filters
-
-    def _reach(self, task: Task) -> Scope:
-        return "row" if self._demand(task).plain and not self._asks_capacity else "cluster"
-
-    @hookimpl(scope=_reach)
-    def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts:
-        demand = self._demand(task)
-        answers = [nodes.take(demand.kinds), self._without_slot(task, nodes)]
-        if self._asks_capacity and task.job is not None:
-            answers.insert(0, self._over_capacity(task, task.job, nodes))
-        if demand.ports:
-            self._ports.catch_up()
-            answers.append(nodes.take(self._ports.statuses(demand.ports, len(nodes.table))))
-        if demand.affinity:
-            found = task.state.get(self.name)
-            if found is not None:
-                answers.append(nodes.take(found))
-        rows = nodes.rows
-        if demand.volumes:
-            bound = [self._volumes.binding(task, row) for row in rows.tolist()]
-            answers.append(np.array(bound, np.int64))
-        if demand.claims:
-            answers.append(self._devices.statuses(task, rows))
-        first = answers[0]
-        for answer in answers[1:]:
-            first = np.where(first == 0, answer, first)
-        return STATUSES.verdicts([first], len(nodes))
-
-    @hookimpl(scope=_reach)
-    def predicate(self, task: Task, node: NodeHandle) -> FitError | None:
-        demand = self._demand(task)
-        if not demand.plain or demand.ports or task.gpu.shared:
-            return self.predicate_nodes(task, node.table.view(np.array([node.row]))).error(0)
-        status = 0
-        if self._asks_capacity and task.job is not None:
-            status = self._over_capacity_anywhere(task, task.job, node.table.view(), node.row)
-        status = status or int(demand.kinds[node.row])
-        if not status and node.table.future_idle.item(node.row, self._slots) <= 0:
-            status = FULL
-        return STATUSES.error((status,)) if status else None
-
-    def _over_capacity_anywhere(self, task: Task, job: Job, nodes: NodeView, row: int) -> int:
-        """The objection to a task that counts the same on every node, or 0."""
+    def _capacity_status(self, task: Task, job: Job, nodes: NodeView, row: int) -> int:
+        """Whether the task, placed on one node, would exceed a limit of its queue."""
         refusal = self.session.ask.is_task_allocation_on_node_over_capacity(task, job, nodes, row)
         return 0 if refusal is None else STATUSES.id(refusal.reason, plugin=self.name)
 
-    def _over_capacity(self, task: Task, job: Job, nodes: NodeView) -> np.ndarray:
-        """Where the task would exceed a limit of its queue, by the size of the node's GPUs."""
-        result, ask = np.zeros(len(nodes), np.int64), self.session.ask
+    def _capacity_statuses(self, task: Task, job: Job, nodes: NodeView) -> np.ndarray:
+        """The same for many nodes: only part of a GPU counts differently, by the GPU's memory."""
+        result = np.zeros(len(nodes), np.int64)
         if not len(nodes):
             return result
         if not task.gpu.shared:
-            result[:] = self._over_capacity_anywhere(task, job, nodes, int(nodes.rows[0]))
+            result[:] = self._capacity_status(task, job, nodes, int(nodes.rows[0]))
             return result
         sizes = nodes.take(self._gpu_memory)
         for size in np.unique(sizes).tolist():
             where = sizes == size
-            row = int(nodes.rows[where][0])
-            refusal = ask.is_task_allocation_on_node_over_capacity(task, job, nodes, row)
-            if refusal is not None:
-                result[where] = STATUSES.id(refusal.reason, plugin=self.name)
+            result[where] = self._capacity_status(task, job, nodes, int(nodes.rows[where][0]))
         return result
 
-    def _without_slot(self, task: Task, nodes: NodeView) -> np.ndarray:
-        """Where no pod can be added; a GPU that is opened for sharing takes a second one."""
-        free = nodes.take(nodes.table.future_idle[:, self._slots])
+    def _pod_room_statuses(self, task: Task, nodes: NodeView) -> np.ndarray:
+        """Whether nodes can run one more pod; two where a GPU is opened for sharing.
+
+        As in KAI, a part of a GPU that is shared already is not checked at all.
+        """
+        free = nodes.take(nodes.table.future_idle[:, self._pods_dimension])
         if not task.gpu.shared:
             return np.where(free <= 0, FULL, 0)
         result = np.zeros(len(nodes), np.int64)
         for position in np.flatnonzero(free < 2).tolist():
-            if self._opens_group(task, int(nodes.rows[position])):
+            if self._needs_reservation(task, int(nodes.rows[position])):
                 result[position] = NO_RESERVATION
         return result
 
-    def _opens_group(self, task: Task, row: int) -> bool:
-        """Whether the devices that the task would take on the node need a pod to reserve them.
+    def _needs_reservation(self, task: Task, row: int) -> bool:
+        """Whether the devices that the task would take on the node need a reservation pod.
 
-        Only those of groups with a number for a name are sure to have one already.
+        KAI takes a device group with an integer for its name to have one, and no other.
         """
         chosen = ranked_devices(self.session, task, row)[: task.gpu.devices]
-        return any(device == WHOLE_GPU or not _is_number(device) for device in chosen)
+        return any(device == WHOLE_GPU or not _is_integer(device) for device in chosen)
 
 
-def _is_number(name: str) -> bool:
+def _is_integer(name: str) -> bool:
     return name.removeprefix("-").isdecimal()

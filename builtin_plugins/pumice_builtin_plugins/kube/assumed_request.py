@@ -1,4 +1,4 @@
-"""What a pod is taken to use when nodes are scored by how full they are."""
+"""The request that a pod is assumed to have when nodes are scored by how full they are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pumice import Container, Pod
 
 DEFAULT_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
-"""What a container counts as that does not say how much it takes."""
+"""kube-scheduler's defaults for a container without a request."""
 
 
 def assumed_request(pod: Pod) -> tuple[int, int]:
-    """CPU and memory of a pod, with the defaults for containers that ask for none."""
+    """CPU and memory of a pod, with the defaults for containers without a request."""
     containers = pod.containers
     cpu, memory = int(pod.request.cpu), int(pod.request.memory)
     if len(containers) == 1 and not pod.init_containers:
@@ -20,12 +20,14 @@ def assumed_request(pod: Pod) -> tuple[int, int]:
         if requests.cpu and requests.memory:
             return cpu, memory
     # Overhead is in the request and not in the containers: only the difference is added.
-    for_cpu = [(int(c.requests.cpu), c.restart_always) for c in pod.init_containers]
-    for_memory = [(int(c.requests.memory), c.restart_always) for c in pod.init_containers]
+    init_cpus = [(int(c.requests.cpu), c.restart_always) for c in pod.init_containers]
+    init_memories = [(int(c.requests.memory), c.restart_always) for c in pod.init_containers]
     cpus, memories = _column(containers, "cpu"), _column(containers, "memory")
     return (
-        cpu + _total(cpus, for_cpu, DEFAULT_CPU) - _total(cpus, for_cpu, 0),
-        memory + _total(memories, for_memory, DEFAULT_MEMORY) - _total(memories, for_memory, 0),
+        cpu + _total(cpus, init_cpus, DEFAULT_CPU) - _total(cpus, init_cpus, 0),
+        memory
+        + _total(memories, init_memories, DEFAULT_MEMORY)
+        - _total(memories, init_memories, 0),
     )
 
 
@@ -34,12 +36,12 @@ def _column(containers: Iterable[Container], name: str) -> list[int]:
 
 
 def _total(main: list[int], init: list[tuple[int, bool]], default: int) -> int:
-    """All containers and sidecars together, or the most that one step of the start takes."""
+    """All containers and sidecars together, or the most that one init container needs."""
     total = sum(amount or default for amount in main)
     sidecars = start = 0
-    for amount, stays in init:
+    for amount, is_sidecar in init:
         amount = amount or default
-        if stays:
+        if is_sidecar:
             sidecars += amount
             total += amount
             start = max(start, sidecars)

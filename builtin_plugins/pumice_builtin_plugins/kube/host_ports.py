@@ -8,15 +8,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from pumice import Task
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 
 OCCUPIED = STATUSES.id("node(s) didn't have free ports for the requested pod ports")
 HostPort = tuple[str, str, int]
-_EVERYWHERE = "0.0.0.0"
+_ANY_ADDRESS = "0.0.0.0"
 
 
 class HostPorts:
-    """Who listens where: two pods conflict on a port unless their addresses differ."""
+    """Host ports in use; two pods conflict on a port unless their addresses differ."""
 
     def __init__(self) -> None:
         self._used: dict[tuple[str, int], dict[int, Counter[str]]] = {}
@@ -37,6 +37,7 @@ class HostPorts:
                     del nodes[row]
 
     def status(self, wanted: Iterable[HostPort], row: int) -> int:
+        """The status of one node."""
         for protocol, address, port in wanted:
             addresses = self._used.get((protocol, port), {}).get(row)
             if addresses is not None and _conflict(address, addresses):
@@ -44,7 +45,7 @@ class HostPorts:
         return 0
 
     def statuses(self, wanted: Iterable[HostPort], count: int) -> np.ndarray:
-        """The objection of each of all nodes."""
+        """The status of every node."""
         result = np.zeros(count, np.int64)
         for protocol, address, port in wanted:
             for row, addresses in self._used.get((protocol, port), {}).items():
@@ -54,4 +55,4 @@ class HostPorts:
 
 
 def _conflict(address: str, addresses: Counter[str]) -> bool:
-    return address == _EVERYWHERE or _EVERYWHERE in addresses or address in addresses
+    return address == _ANY_ADDRESS or _ANY_ADDRESS in addresses or address in addresses

@@ -1,4 +1,4 @@
-"""Image locality: nodes that have the images of a pod already score higher."""
+"""Image locality: nodes that already have the images of a pod score higher."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from pumice import NodeTable, Pod
 
 _MEBIBYTE = 1024 * 1024
-_LEAST = 23 * _MEBIBYTE
-_MOST_PER_CONTAINER = 1000 * _MEBIBYTE
+_MIN_SIZE = 23 * _MEBIBYTE
+_MAX_SIZE_PER_CONTAINER = 1000 * _MEBIBYTE
 
 
 class Images:
-    """Which node has which image. An image that many nodes have counts more on each of them."""
+    """The images on nodes. As in kube-scheduler, an image counts more the more nodes have it."""
 
     def __init__(self, table: NodeTable) -> None:
         self._count = len(table)
@@ -24,7 +24,7 @@ class Images:
                     self._sizes.setdefault(name, {})[row] = image.get("sizeBytes") or 0
 
     def wanted(self, pod: Pod) -> tuple[int, tuple[str, ...]]:
-        """What the score of a pod depends on: its containers and their images that a node has."""
+        """What the score of a pod depends on: its number of containers, and their known images."""
         if not self._sizes:
             return 0, ()
         containers = (*pod.init_containers, *pod.containers)
@@ -32,7 +32,7 @@ class Images:
         return len(containers), tuple(sorted(name for name in names if name in self._sizes))
 
     def scores(self, wanted: tuple[int, tuple[str, ...]]) -> np.ndarray | None:
-        """0 to 100 for every node; None: no node has anything of it."""
+        """0 to 100 for every node; None: no node has any of the images."""
         containers, names = wanted
         if not names:
             return None
@@ -42,8 +42,10 @@ class Images:
             share = len(sizes) / self._count
             for row, size in sizes.items():
                 total[row] += int(size * share)
-        most = _MOST_PER_CONTAINER * containers
-        scores: np.ndarray = 100 * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
+        largest = _MAX_SIZE_PER_CONTAINER * containers
+        scores: np.ndarray = (
+            100 * (np.clip(total, _MIN_SIZE, largest) - _MIN_SIZE) // (largest - _MIN_SIZE)
+        )
         return scores
 
 

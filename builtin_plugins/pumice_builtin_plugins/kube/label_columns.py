@@ -1,4 +1,4 @@
-"""Node labels as columns of small integers, so that selectors are looked up for all nodes."""
+"""Node labels as columns of small integers, to match a selector with all nodes at once."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ class LabelColumn(NamedTuple):
         present: np.ndarray = self.ids != self.missing
         return present
 
-    def where(self, wanted: Callable[[str], bool], *, missing: bool = False) -> np.ndarray:
-        """Mask over all nodes: those whose value is wanted."""
-        lookup = np.fromiter(map(wanted, self.number_of), bool, self.missing)
-        mask: np.ndarray = np.append(lookup, missing)[self.ids]
+    def where(self, matches: Callable[[str], bool]) -> np.ndarray:
+        """Mask over all nodes: those that have the label with a value that matches."""
+        lookup = np.fromiter(map(matches, self.number_of), bool, self.missing)
+        mask: np.ndarray = np.append(lookup, False)[self.ids]
         return mask
 
-    def one_of(self, values: Any, *, inside: bool = True) -> np.ndarray:
-        """Mask over all nodes: those whose value is listed (or, not inside, is not)."""
-        lookup = np.full(self.missing + 1, not inside)
+    def one_of(self, values: Any, *, negate: bool = False) -> np.ndarray:
+        """Mask over all nodes: those whose value is listed; with ``negate`` all others."""
+        lookup = np.full(self.missing + 1, negate)
         for value in values:
             number = self.number_of.get(value)
             if number is not None:
-                lookup[number] = inside
+                lookup[number] = not negate
         mask: np.ndarray = lookup[self.ids]
         return mask
 
 
 class LabelColumns:
-    """The label columns of a session, made when first asked for."""
+    """The label columns of a session, each made on first use."""
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self._columns: dict[str, LabelColumn] = {}
 
     def column(self, key: str) -> LabelColumn:
-        found = self._columns.get(key)
-        if found is None:
-            found = self._columns[key] = self._number(key)
-        return found
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = self._make(key)
+        return column
 
-    def _number(self, key: str) -> LabelColumn:
+    def _make(self, key: str) -> LabelColumn:
         values = [node.labels.get(key) for node in self.table.facts]
         number_of: dict[str, int] = {}
         for value in values:
@@ -66,16 +66,17 @@ class LabelColumns:
         return LabelColumn(np.array(ids, np.int64), number_of, missing)
 
     def all(self) -> np.ndarray:
+        """A new mask of all nodes."""
         return np.ones(len(self.table), bool)
 
     def expression(self, expression: Mapping[str, Any]) -> np.ndarray:
-        """Mask over all nodes: those whose labels satisfy one requirement."""
+        """Mask over all nodes: those whose labels satisfy one match expression."""
         key, operator = expression.get("key", ""), expression.get("operator", "")
         column = self.column(key)
         values = expression.get("values") or ()
         match operator:
             case "In" | "NotIn":
-                return column.one_of(values, inside=operator == "In")
+                return column.one_of(values, negate=operator == "NotIn")
             case "Exists":
                 return column.present
             case "DoesNotExist":
@@ -83,20 +84,20 @@ class LabelColumns:
         return column.where(lambda value: matches_expression(expression, {key: value}))
 
     def field(self, expression: Mapping[str, Any]) -> np.ndarray:
-        """The same for a field of the node; its name is the only one there is."""
+        """The same for a field of the node; Kubernetes knows ``metadata.name`` only."""
         operator = expression.get("operator")
         if expression.get("key") != _NAME or operator not in ("In", "NotIn"):
             return ~self.all()
-        inside = operator == "In"
-        mask = np.full(len(self.table), not inside)
+        negate = operator == "NotIn"
+        mask = np.full(len(self.table), negate)
         for name in expression.get("values") or ():
             row = self.table.row_of.get(name)
             if row is not None:
-                mask[row] = inside
+                mask[row] = not negate
         return mask
 
     def term(self, term: Mapping[str, Any]) -> np.ndarray:
-        """Mask over all nodes: those that one node selector term matches; an empty one, none."""
+        """Mask over all nodes: those that a node selector term matches; an empty one none."""
         expressions = term.get("matchExpressions") or ()
         fields = term.get("matchFields") or ()
         if not expressions and not fields:

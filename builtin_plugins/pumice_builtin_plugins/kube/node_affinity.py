@@ -11,17 +11,17 @@ from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_MOST_WEIGHT = 100
-"""Kubernetes admits no more."""
+_MAX_WEIGHT = 100
+"""The largest weight that the API server accepts."""
 
 
-def _of(pod: Pod) -> Any:
+def _node_affinity(pod: Pod) -> Any:
     return pod.affinity.get("nodeAffinity") or {}
 
 
 def required_nodes(pod: Pod, columns: LabelColumns) -> np.ndarray | None:
     """Mask over all nodes: those the pod's selector and required terms allow; None: all."""
-    required = _of(pod).get(REQUIRED)
+    required = _node_affinity(pod).get(REQUIRED)
     if not pod.node_selector and required is None:
         return None
     mask = columns.labelled(pod.node_selector)
@@ -30,11 +30,11 @@ def required_nodes(pod: Pod, columns: LabelColumns) -> np.ndarray | None:
 
 def preferred_nodes(pod: Pod, columns: LabelColumns) -> np.ndarray | None:
     """Per node the weights of the preferred terms that match it; None: the pod has none."""
-    preferences = _of(pod).get(PREFERRED)
+    preferences = _node_affinity(pod).get(PREFERRED)
     if not preferences:
         return None
     total = np.zeros(len(columns.table), np.int64)
     for preference in preferences:
         matched = columns.term(preference.get("preference") or {})
-        total[matched] += min(max(preference.get("weight") or 0, 0), _MOST_WEIGHT)
+        total[matched] += min(max(preference.get("weight") or 0, 0), _MAX_WEIGHT)
     return total

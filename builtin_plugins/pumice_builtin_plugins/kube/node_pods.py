@@ -1,20 +1,20 @@
-"""The pods that nodes hold, those that are leaving included: for filters by which they count.
+"""Pods and host ports on nodes as KAI's filters see them: evicted pods included.
 
-Kept in step with the node table through its journal, not by events: a pod that is evicted in a
-simulation stays, and one that is promised a second place counts in both.
+Updated from the journal of the node table, not by events: in KAI a pod that is evicted in a
+simulation keeps its host ports and affinity, and one that is moved counts on both nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 
-from pumice import Cluster, NodeTable, Pod, Task
+from pumice import Cluster, NodeTable, Pod, RowCursor, Task
 from pumice_builtin_plugins.kube.host_ports import HostPorts
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
-from pumice_builtin_plugins.kube.pod_counts import Amount, PodCounts, Tally
+from pumice_builtin_plugins.kube.pod_counts import PodCount, PodCounts, PodWeight
 
 
-def held_tasks(
+def placed_tasks(
     cluster: Cluster, name: Hashable, wanted: Callable[[Pod], bool]
 ) -> Iterator[tuple[Task, int]]:
     """The tasks on nodes whose pods are wanted, with their rows, node by node.
@@ -30,60 +30,43 @@ def held_tasks(
                 yield entry.task, row
 
 
-class _Journal:
-    """Tells which rows have changed since it was last asked."""
-
-    def __init__(self, table: NodeTable) -> None:
-        self._table = table
-        self._version = -1
-
-    def changed(self) -> list[int]:
-        table, version = self._table, self._version
-        if version == table.version:
-            return []
-        self._version = table.version
-        rows = None if version < 0 else table.changed_since(version)
-        return list(range(len(table))) if rows is None else rows
-
-
 class NodePods(PodCounts):
-    """All pods on the nodes, those that are leaving included."""
+    """All pods on the nodes, those that are being evicted included."""
 
-    def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
-        super().__init__(columns, remembers=remembers)
-        self._there = None
-        self._journal = _Journal(self.table)
-        self._journal.changed()
+    def __init__(self, columns: LabelColumns, *, cached: bool = True) -> None:
+        super().__init__(columns, cached=cached)
+        self._pods_by_row = None
+        self._cursor = RowCursor(self.table, at_end=True)
 
     def pods(self, row: int) -> Iterator[Task]:
-        return (held.task for held in self.table.held[row].values())
+        return (entry.task for entry in self.table.held[row].values())
 
-    def tally(self, key: Hashable, amount: Amount) -> Tally:
-        for row in self._journal.changed():
-            for known in self._tallies.values():
-                change = sum(map(known.amount, self.pods(row))) - int(known.rows[row])
+    def count(self, key: Hashable, weight: PodWeight) -> PodCount:
+        for row in self._cursor.changed_rows():
+            for known in self._counts.values():
+                change = sum(map(known.weight, self.pods(row))) - int(known.by_node[row])
                 if change:
-                    known.change(row, change)
-        return super().tally(key, amount)
+                    known.add(row, change)
+        return super().count(key, weight)
 
 
 class NodePorts(HostPorts):
-    """The host ports of all pods on the nodes, those that are leaving included."""
+    """The host ports of all pods on the nodes, those that are being evicted included."""
 
     def __init__(self, table: NodeTable) -> None:
         super().__init__()
         self._table = table
-        self._journal = _Journal(table)
+        self._cursor = RowCursor(table)
         self._counted: dict[int, list[Task]] = {}
 
-    def catch_up(self) -> None:
-        """Take in what has changed; to be called before asking."""
-        for row in self._journal.changed():
-            held = [e.task for e in self._table.held[row].values() if e.task.pod.host_ports]
+    def update(self) -> None:
+        """Take in what has changed; to be called before asking for a status."""
+        for row in self._cursor.changed_rows():
+            tasks = [e.task for e in self._table.held[row].values() if e.task.pod.host_ports]
             counted = self._counted.get(row, [])
-            if held != counted:
+            if tasks != counted:
                 for task in counted:
                     self.remove(task, row)
-                for task in held:
+                for task in tasks:
                     self.add(task, row)
-                self._counted[row] = held
+                self._counted[row] = tasks

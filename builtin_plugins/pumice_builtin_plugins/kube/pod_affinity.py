@@ -7,189 +7,196 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import numpy as np
 
 from pumice import Code, SnapshotCache, Task
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
-from pumice_builtin_plugins.kube.pod_counts import Amount, Change, PodCounts, Tally
-from pumice_builtin_plugins.kube.pod_terms import PodTerms, Term, TermReader
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
+from pumice_builtin_plugins.kube.pod_counts import PodChange, PodCount, PodCounts, PodWeight
+from pumice_builtin_plugins.kube.pod_terms import AffinityTerm, PodTerms, TermReader
 
-NOT_NEAR = STATUSES.id("node(s) didn't match pod affinity rules", Code.UNRESOLVABLE)
-NOT_APART = STATUSES.id("node(s) didn't match pod anti-affinity rules")
-UNWANTED = STATUSES.id("node(s) didn't satisfy existing pods anti-affinity rules")
+AFFINITY_UNMET = STATUSES.id("node(s) didn't match pod affinity rules", Code.UNRESOLVABLE)
+ANTI_AFFINITY_UNMET = STATUSES.id("node(s) didn't match pod anti-affinity rules")
+EXISTING_ANTI_AFFINITY = STATUSES.id("node(s) didn't satisfy existing pods anti-affinity rules")
 
 
-def _matching(terms: Sequence[Term]) -> Amount:
+def tasks_with_affinity(cache: SnapshotCache) -> list[Task]:
+    """The tasks that have any affinity."""
+    return cache.tasks("affinity", lambda pod: bool(pod.affinity))
+
+
+class _Affinity:
+    """What filter and score have in common: terms of existing pods apply to pods they select."""
+
+    def __init__(
+        self, pod_counts: PodCounts, reader: TermReader, existing: Iterable[AffinityTerm]
+    ) -> None:
+        """``existing``: the terms of all pods of the session that may apply to another pod."""
+        self.pod_counts = pod_counts
+        self.reader = reader
+        self._existing = tuple(dict.fromkeys(existing))
+        keys = {key for term in self._existing for key in term.label_keys()}
+        self._label_keys = tuple(sorted(keys))
+        self._existing_for: dict[Hashable, tuple[AffinityTerm, ...]] = {}
+
+    def signature(self, task: Task) -> Hashable:
+        """What decides which terms of existing pods select the task: namespace and some labels."""
+        if not self._existing:
+            return None
+        labels = task.labels
+        return (task.namespace, *[labels.get(key) for key in self._label_keys])
+
+    def existing_terms(self, task: Task) -> tuple[AffinityTerm, ...]:
+        """The terms, of any pod of the session, that select the task."""
+        if not self._existing:
+            return ()
+        signature = self.signature(task)
+        terms = self._existing_for.get(signature)
+        if terms is None:
+            terms = tuple(term for term in self._existing if term.matches(task))
+            self._existing_for[signature] = terms
+        return terms
+
+    def selected(self, *terms: AffinityTerm) -> PodCount:
+        """The pods that all of the terms select."""
+        key = ("selected", *[term.key for term in terms])
+        return self.pod_counts.count(key, _selected_by(terms))
+
+
+def _selected_by(terms: Sequence[AffinityTerm]) -> PodWeight:
     if len(terms) == 1:
         matches = terms[0].matches
         return lambda task: 1 if matches(task) else 0
     return lambda task: 1 if all(term.matches(task) for term in terms) else 0
 
 
-class _Affinity:
-    """What filter and score have in common: terms that pods carry bear on pods that match them."""
-
-    def __init__(
-        self,
-        presence: PodCounts,
-        reader: TermReader,
-        carried: Iterable[Term],
-    ) -> None:
-        self.presence = presence
-        self.reader = reader
-        self._carried = tuple(dict.fromkeys(carried))
-        keys = {key for term in self._carried for key in term.label_keys()}
-        self._label_keys = tuple(sorted(keys))
-        self._bearing: dict[Hashable, tuple[Term, ...]] = {}
-
-    def signature(self, task: Task) -> Hashable:
-        """As much of a task as tells which carried terms bear on it."""
-        if not self._carried:
-            return None
-        labels = task.labels
-        return (task.namespace, *[labels.get(key) for key in self._label_keys])
-
-    def bearing(self, task: Task) -> tuple[Term, ...]:
-        """The terms, carried by any pod of the session, that speak of the task."""
-        if not self._carried:
-            return ()
-        signature = self.signature(task)
-        found = self._bearing.get(signature)
-        if found is None:
-            found = tuple(term for term in self._carried if term.matches(task))
-            self._bearing[signature] = found
-        return found
-
-    def matching(self, *terms: Term) -> Tally:
-        """How many pods each node has that all of the terms speak of."""
-        key = ("matching", *[term.key for term in terms])
-        return self.presence.tally(key, _matching(terms))
-
-
-def tasks_with_pod_affinity(found: SnapshotCache) -> list[Task]:
-    """The tasks that care where others are, or which nodes they get."""
-    return found.tasks("affinity", lambda pod: bool(pod.affinity))
-
-
 class AffinityFilter(_Affinity):
-    """Required terms: of the task itself, and anti-affinity of the pods that are there."""
+    """Required terms: those of the task, and the anti-affinity of existing pods."""
 
-    def __init__(self, presence: PodCounts, reader: TermReader, tasks: Iterable[Task]) -> None:
-        anti = (term for task in tasks for term in reader.terms(task).anti)
-        super().__init__(presence, reader, anti)
-
-    def carriers(self, term: Term) -> Tally:
-        """How many pods each node has that want to be apart from those the term speaks of."""
-        terms = self.reader.terms
-        return self.presence.tally(
-            ("carriers", term.key), lambda task: terms(task).anti.count(term)
-        )
+    def __init__(self, pod_counts: PodCounts, reader: TermReader, tasks: Iterable[Task]) -> None:
+        anti_affinity = (term for task in tasks for term in reader.terms(task).anti_affinity)
+        super().__init__(pod_counts, reader, anti_affinity)
 
     def concerns(self, task: Task) -> bool:
-        """Whether the filter can have an objection to the task at all."""
+        """Whether the filter can reject any node for the task."""
         terms = self.reader.terms(task)
-        return bool(terms.affinity or terms.anti or self.bearing(task))
+        return bool(terms.affinity or terms.anti_affinity or self.existing_terms(task))
 
     def applies(self, task: Task) -> bool:
-        """Whether it can as the cluster stands: anybody who minds the task is somewhere."""
+        """Whether it can as the cluster is: a pod with such an anti-affinity is on a node."""
         terms = self.reader.terms(task)
-        return bool(terms.affinity or terms.anti) or any(
-            self.carriers(term).domains(term.topology_key).any() for term in self.bearing(task)
+        return bool(terms.affinity or terms.anti_affinity) or any(
+            self._having(term).by_domain(term.topology_key).any()
+            for term in self.existing_terms(task)
         )
 
     def statuses(self, task: Task) -> np.ndarray:
-        """The objection of every node, as the cluster stands."""
+        """The status of every node, as the cluster is."""
         terms = self.reader.terms(task)
-        result = np.zeros(len(self.presence.table), np.int64)
-        for term in self.bearing(task):
-            result[self.carriers(term).near(term.topology_key) > 0] = UNWANTED
-        for term in terms.anti:
-            result[self.matching(term).near(term.topology_key) > 0] = NOT_APART
+        result = np.zeros(len(self.pod_counts.table), np.int64)
+        for term in self.existing_terms(task):
+            result[self._having(term).in_domain(term.topology_key) > 0] = EXISTING_ANTI_AFFINITY
+        for term in terms.anti_affinity:
+            result[self.selected(term).in_domain(term.topology_key) > 0] = ANTI_AFFINITY_UNMET
         if terms.affinity:
-            result[~self._near_enough(task, terms)] = NOT_NEAR
+            result[~self._meets_affinity(task, terms)] = AFFINITY_UNMET
         return result
 
-    def _near_enough(self, task: Task, terms: PodTerms) -> np.ndarray:
-        columns = self.presence.columns
-        tally = self.matching(*terms.affinity)
+    def status(self, task: Task, row: int, changes: Sequence[PodChange]) -> int:
+        """The status of one node after simulated changes."""
+        self.pod_counts.simulated = changes
+        try:
+            return self._simulated_status(task, row, changes)
+        finally:
+            self.pod_counts.simulated = ()
+
+    def _having(self, term: AffinityTerm) -> PodCount:
+        """The pods that have the term as an anti-affinity."""
+        terms = self.reader.terms
+        return self.pod_counts.count(
+            ("having", term.key), lambda task: terms(task).anti_affinity.count(term)
+        )
+
+    def _meets_affinity(self, task: Task, terms: PodTerms) -> np.ndarray:
+        columns = self.pod_counts.columns
+        selected = self.selected(*terms.affinity)
         labelled, satisfied = columns.all(), columns.all()
         for term in terms.affinity:
             labelled &= columns.column(term.topology_key).present
-            satisfied &= tally.near(term.topology_key) > 0
-        if self._first_of_its_kind(task, terms, tally, ()):
+            satisfied &= selected.in_domain(term.topology_key) > 0
+        if self._is_first(task, terms, selected, ()):
             return labelled
         labelled &= satisfied
         return labelled
 
-    def _first_of_its_kind(
-        self, task: Task, terms: PodTerms, tally: Tally, changes: Sequence[Change]
+    def _is_first(
+        self, task: Task, terms: PodTerms, selected: PodCount, changes: Sequence[PodChange]
     ) -> bool:
-        """Nobody is there yet to be near to, and the task would be its own company."""
+        """Whether no pod matches yet and the task matches its own terms.
+
+        kube-scheduler lets such a pod pass: else the first pod of a group could never be placed.
+        """
         for term in terms.affinity:
-            column = self.presence.columns.column(term.topology_key)
-            moved = sum(
-                sign * tally.amount(pod)
+            column = self.pod_counts.columns.column(term.topology_key)
+            change = sum(
+                sign * selected.weight(pod)
                 for pod, row, sign in changes
                 if column.ids[row] != column.missing
             )
-            if int(tally.domains(term.topology_key).sum()) + moved > 0:
+            if int(selected.by_domain(term.topology_key).sum()) + change > 0:
                 return False
         return all(term.matches(task) for term in terms.affinity)
 
-    def status(self, task: Task, row: int, changes: Sequence[Change]) -> int:
-        """The objection of one node after changes that have only been thought of."""
-        self.presence.imagined = changes
-        try:
-            return self._status(task, row, changes)
-        finally:
-            self.presence.imagined = ()
-
-    def _status(self, task: Task, row: int, changes: Sequence[Change]) -> int:
+    def _simulated_status(self, task: Task, row: int, changes: Sequence[PodChange]) -> int:
         terms = self.reader.terms(task)
         if terms.affinity:
-            tally = self.matching(*terms.affinity)
-            counts = [self._count(tally, term, row, changes) for term in terms.affinity]
-            alone = self._first_of_its_kind(task, terms, tally, changes)
-            if not all(count is not None and (count > 0 or alone) for count in counts):
-                return NOT_NEAR
-        if any(self._count(self.matching(term), term, row, changes) for term in terms.anti):
-            return NOT_APART
-        for term in self.bearing(task):
-            if self._count(self.carriers(term), term, row, changes):
-                return UNWANTED
+            selected = self.selected(*terms.affinity)
+            counts = [self._in_domain(selected, term, row, changes) for term in terms.affinity]
+            first = self._is_first(task, terms, selected, changes)
+            if not all(count is not None and (count > 0 or first) for count in counts):
+                return AFFINITY_UNMET
+        if any(
+            self._in_domain(self.selected(term), term, row, changes) for term in terms.anti_affinity
+        ):
+            return ANTI_AFFINITY_UNMET
+        for term in self.existing_terms(task):
+            if self._in_domain(self._having(term), term, row, changes):
+                return EXISTING_ANTI_AFFINITY
         return 0
 
-    def _count(self, tally: Tally, term: Term, row: int, changes: Sequence[Change]) -> int | None:
-        """How many count in the node's domain; None: the node is in none."""
-        column = self.presence.columns.column(term.topology_key)
+    def _in_domain(
+        self, count: PodCount, term: AffinityTerm, row: int, changes: Sequence[PodChange]
+    ) -> int | None:
+        """The count in the node's domain after changes; None: the node lacks the label."""
+        column = self.pod_counts.columns.column(term.topology_key)
         domain = column.ids[row]
         if domain == column.missing:
             return None
-        moved = sum(
-            sign * tally.amount(pod) for pod, at, sign in changes if column.ids[at] == domain
+        change = sum(
+            sign * count.weight(pod) for pod, at, sign in changes if column.ids[at] == domain
         )
-        return int(tally.domains(term.topology_key)[domain]) + moved
+        return int(count.by_domain(term.topology_key)[domain]) + change
 
 
 class AffinityScore(_Affinity):
-    """Preferred terms: of the task itself, and of the pods that are there."""
+    """Preferred terms: those of the task, and those of existing pods."""
 
-    def __init__(self, presence: PodCounts, reader: TermReader, tasks: Iterable[Task]) -> None:
-        carried = (term for task in tasks for term, _ in reader.terms(task).wishes)
-        super().__init__(presence, reader, carried)
+    def __init__(self, pod_counts: PodCounts, reader: TermReader, tasks: Iterable[Task]) -> None:
+        preferred = (term for task in tasks for term, _ in reader.terms(task).preferred)
+        super().__init__(pod_counts, reader, preferred)
 
     def concerns(self, task: Task) -> bool:
-        return bool(self.reader.terms(task).wishes or self.bearing(task))
+        """Whether any node can score for the task."""
+        return bool(self.reader.terms(task).preferred or self.existing_terms(task))
 
     def totals(self, task: Task) -> np.ndarray:
-        """Per node the weights of all wishes that it fulfils."""
-        total = np.zeros(len(self.presence.table), np.int64)
-        for term, weight in self.reader.terms(task).wishes:
-            total += weight * self.matching(term).near(term.topology_key)
-        for term in self.bearing(task):
-            total += self._weight_of(term).near(term.topology_key)
+        """Per node the sum of the weights of the preferences that it satisfies."""
+        total = np.zeros(len(self.pod_counts.table), np.int64)
+        for term, weight in self.reader.terms(task).preferred:
+            total += weight * self.selected(term).in_domain(term.topology_key)
+        for term in self.existing_terms(task):
+            total += self._preferring(term).in_domain(term.topology_key)
         return total
 
-    def scores(self, task: Task, pick: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """0 to 100 for each of the nodes that ``pick`` takes from a column, relative to them."""
-        raw = pick(self.totals(task))
+    def scores(self, task: Task, take: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """0 to 100, relative to each other, for the nodes that ``take`` selects of a column."""
+        raw = take(self.totals(task))
         if not len(raw):
             return raw.astype(np.float64)
         least = raw.min()
@@ -199,10 +206,10 @@ class AffinityScore(_Affinity):
         scaled: np.ndarray = np.trunc(100.0 * ((raw - least) / span))
         return scaled
 
-    def _weight_of(self, term: Term) -> Tally:
-        """Per node the weight with which its pods want those near that the term speaks of."""
+    def _preferring(self, term: AffinityTerm) -> PodCount:
+        """The pods that have the term as a preference, each with its weight."""
         terms = self.reader.terms
-        return self.presence.tally(
-            ("wishes", term.key),
-            lambda task: sum(weight for wish, weight in terms(task).wishes if wish == term),
+        return self.pod_counts.count(
+            ("preferring", term.key),
+            lambda task: sum(weight for own, weight in terms(task).preferred if own == term),
         )

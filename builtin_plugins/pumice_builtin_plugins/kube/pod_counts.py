@@ -1,7 +1,7 @@
-"""Which pods count on which node, and how many of them answer a description.
+"""How many pods of a kind each node and each topology domain has.
 
-A pod counts from the moment it is placed, for real or by promise, until it is evicted; one that
-was terminating already when the cycle began counts on.
+A pod counts from the moment it is placed, bound or pipelined, until it is evicted; one that was
+terminating already when the cycle began still counts.
 """
 
 from __future__ import annotations
@@ -13,42 +13,45 @@ import numpy as np
 from pumice import NodeTable, Task
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
-Amount = Callable[[Task], int]
-"""How much one pod adds to a tally."""
+PodWeight = Callable[[Task], int]
+"""How much one pod adds to a count; 0: it is not of the kind that is counted."""
 
-Change = tuple[Task, int, int]
-"""A pod that is thought to have come to (1) or gone from (-1) a node: pod, row, sign."""
+PodChange = tuple[Task, int, int]
+"""A pod added to (1) or removed from (-1) a node in a simulation: pod, row, sign."""
 
 
-class Tally:
-    """Amounts per node, and per domain of a label: kept up to date as pods come and go."""
+class PodCount:
+    """One kind of pods, counted by node and by topology domain; updated as pods come and go."""
 
-    __slots__ = ("_columns", "_domains", "amount", "rows")
+    __slots__ = ("_by_domain", "_columns", "by_node", "weight")
 
-    def __init__(self, amount: Amount, columns: LabelColumns) -> None:
-        self.amount = amount
-        self.rows = np.zeros(len(columns.table), np.int64)
+    def __init__(self, weight: PodWeight, columns: LabelColumns) -> None:
+        self.weight = weight
+        self.by_node = np.zeros(len(columns.table), np.int64)
         self._columns = columns
-        self._domains: dict[str, np.ndarray] = {}
+        self._by_domain: dict[str, np.ndarray] = {}
 
-    def domains(self, key: str) -> np.ndarray:
-        """By number of the label's value: the sum over the nodes that have it. Do not change."""
-        sums = self._domains.get(key)
+    def by_domain(self, key: str) -> np.ndarray:
+        """The sums over the nodes with the same value of a label, by number of the value.
+
+        Not to be written to.
+        """
+        sums = self._by_domain.get(key)
         if sums is None:
             column = self._columns.column(key)
-            sums = np.bincount(column.ids, self.rows, column.missing + 1).astype(np.int64)
+            sums = np.bincount(column.ids, self.by_node, column.missing + 1).astype(np.int64)
             sums[column.missing] = 0
-            self._domains[key] = sums
+            self._by_domain[key] = sums
         return sums
 
-    def near(self, key: str) -> np.ndarray:
-        """Per node: the sum over all nodes with the same value of the label; 0 without."""
-        sums: np.ndarray = self.domains(key)[self._columns.column(key).ids]
+    def in_domain(self, key: str) -> np.ndarray:
+        """Per node: the sum over its topology domain; 0 for a node without the label."""
+        sums: np.ndarray = self.by_domain(key)[self._columns.column(key).ids]
         return sums
 
-    def change(self, row: int, amount: int) -> None:
-        self.rows[row] += amount
-        for key, sums in self._domains.items():
+    def add(self, row: int, amount: int) -> None:
+        self.by_node[row] += amount
+        for key, sums in self._by_domain.items():
             column = self._columns.column(key)
             domain = column.ids[row]
             if domain != column.missing:
@@ -56,67 +59,73 @@ class Tally:
 
 
 class PodCounts:
-    """The pods that count on each node of a session."""
+    """The pods on each node of a session, and counts of them by kind."""
 
-    def __init__(self, columns: LabelColumns, *, remembers: bool = True) -> None:
-        """``remembers``: tallies are kept; without, each is counted when it is asked for."""
+    def __init__(self, columns: LabelColumns, *, cached: bool = True) -> None:
+        """``cached``: counts are kept up to date; without, each is made when asked for."""
         self.columns = columns
         self.table: NodeTable = columns.table
-        self._remembers = remembers
-        self._there: list[dict[str, Task]] | None = None
-        """Who is on each node, where no tally tells: the table shows what is imagined, too."""
-        if not remembers:
-            self._there = [
+        self._cached = cached
+        self._pods_by_row: list[dict[str, Task]] | None = None
+        """The pods of each node without a cache: the node table shows simulated changes, too."""
+        if not cached:
+            self._pods_by_row = [
                 {uid: entry.task for uid, entry in held.items()} for held in self.table.held
             ]
         self._evicted: set[tuple[str, int]] = set()
-        """Uid and row: an evicted pod may have been promised another place."""
-        self.imagined: Sequence[Change] = ()
-        """Changes that the node table shows and that have not happened."""
-        self._tallies: dict[Hashable, Tally] = {}
+        """Uid and row: an evicted pod may be pipelined to another node."""
+        self.simulated: Sequence[PodChange] = ()
+        """Changes that the node table shows and that are to be left out of new counts."""
+        self._counts: dict[Hashable, PodCount] = {}
 
     def pods(self, row: int) -> Iterator[Task]:
-        if self._there is not None:
-            yield from self._there[row].values()
+        """The pods that count on a node."""
+        if self._pods_by_row is not None:
+            yield from self._pods_by_row[row].values()
             return
-        for uid, held in self.table.held[row].items():
+        for uid, entry in self.table.held[row].items():
             if (uid, row) not in self._evicted:
-                yield held.task
+                yield entry.task
 
-    def tally(self, key: Hashable, amount: Amount) -> Tally:
-        """The tally of this name; counted when first asked for."""
-        found = self._tallies.get(key)
-        if found is None:
-            found = Tally(amount, self.columns)
-            for row, held in enumerate(self.table.held if self._there is None else self._there):
-                if held:
-                    found.rows[row] = sum(amount(task) for task in self.pods(row))
-            if self._there is None:
-                for task, row, sign in self.imagined:
-                    found.rows[row] -= sign * amount(task)
-            if self._remembers:
-                self._tallies[key] = found
-        return found
+    def count(self, key: Hashable, weight: PodWeight) -> PodCount:
+        """The count under this key, made on first use."""
+        count = self._counts.get(key)
+        if count is None:
+            count = self._make(weight)
+            if self._cached:
+                self._counts[key] = count
+        return count
 
-    def arrived(self, task: Task, row: int) -> None:
-        """The task has been placed on the node, or its eviction taken back."""
+    def _make(self, weight: PodWeight) -> PodCount:
+        count = PodCount(weight, self.columns)
+        in_table = self._pods_by_row is None
+        for row, held in enumerate(self.table.held if in_table else self._pods_by_row or ()):
+            if held:
+                count.by_node[row] = sum(weight(task) for task in self.pods(row))
+        if in_table:
+            for task, row, sign in self.simulated:
+                count.by_node[row] -= sign * weight(task)
+        return count
+
+    def add_pod(self, task: Task, row: int) -> None:
+        """The task has been placed on the node, or its eviction undone."""
         self._evicted.discard((task.uid, row))
-        if self._there is not None:
-            self._there[row][task.uid] = task
-        if self._tallies:
-            self._count(task, row, 1)
+        if self._pods_by_row is not None:
+            self._pods_by_row[row][task.uid] = task
+        if self._counts:
+            self._update(task, row, 1)
 
-    def left(self, task: Task, row: int) -> None:
-        """The task has been evicted, or its placement taken back."""
+    def remove_pod(self, task: Task, row: int) -> None:
+        """The task has been evicted, or its placement undone."""
         if task.uid in self.table.held[row]:
             self._evicted.add((task.uid, row))
-        if self._there is not None:
-            self._there[row].pop(task.uid, None)
-        if self._tallies:
-            self._count(task, row, -1)
+        if self._pods_by_row is not None:
+            self._pods_by_row[row].pop(task.uid, None)
+        if self._counts:
+            self._update(task, row, -1)
 
-    def _count(self, task: Task, row: int, sign: int) -> None:
-        for tally in self._tallies.values():
-            amount = tally.amount(task)
+    def _update(self, task: Task, row: int, sign: int) -> None:
+        for count in self._counts.values():
+            amount = count.weight(task)
             if amount:
-                tally.change(row, sign * amount)
+                count.add(row, sign * amount)

@@ -1,4 +1,4 @@
-"""Pod affinity terms: which pods they speak of, and who carries which."""
+"""Terms of pod affinity and anti-affinity, as they are read from pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class Namespaces:
-    """Labels of namespaces. One that nobody described still has its name."""
+    """Labels of namespaces; one without an object still has the label with its name."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._known = {
@@ -26,14 +26,14 @@ class Namespaces:
         return {_NAME_LABEL: name, **self._known.get(name, {})}
 
 
-class Term:
-    """One term: pods of these namespaces that the selector matches, near in a label's sense."""
+class AffinityTerm:
+    """One term: it selects pods by namespace and labels, and names a topology key."""
 
     __slots__ = ("_namespaces", "key", "names", "namespace_selector", "selector", "topology_key")
 
     def __init__(self, raw: Mapping[str, Any], pod: Pod, namespaces: Namespaces) -> None:
         self.topology_key: str = raw.get("topologyKey") or ""
-        self.selector = pinned(raw, pod.labels)
+        self.selector = selector_with_label_keys(raw, pod.labels)
         self.namespace_selector: Mapping[str, Any] | None = raw.get("namespaceSelector")
         names = raw.get("namespaces") or ()
         if not names and self.namespace_selector is None:
@@ -48,6 +48,7 @@ class Term:
         )
 
     def matches(self, task: Task) -> bool:
+        """Whether the term selects the task's pod."""
         namespace = task.namespace
         if namespace not in self.names and not matches_selector(
             self.namespace_selector, self._namespaces.labels(namespace)
@@ -66,63 +67,68 @@ class Term:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Term) and self.key == other.key
+        return isinstance(other, AffinityTerm) and self.key == other.key
 
 
 class PodTerms(NamedTuple):
-    """All pod affinity of one pod; the preferred terms have their weight, negative for anti."""
+    """All pod affinity of one pod; preferred terms have a weight, negative for anti-affinity."""
 
-    affinity: tuple[Term, ...] = ()
-    anti: tuple[Term, ...] = ()
-    wishes: tuple[tuple[Term, int], ...] = ()
+    affinity: tuple[AffinityTerm, ...] = ()
+    anti_affinity: tuple[AffinityTerm, ...] = ()
+    preferred: tuple[tuple[AffinityTerm, int], ...] = ()
 
 
 NO_TERMS = PodTerms()
 
 
 def read_terms(pod: Pod, namespaces: Namespaces) -> PodTerms:
-    near = pod.affinity.get("podAffinity") or {}
-    apart = pod.affinity.get("podAntiAffinity") or {}
-    if not near and not apart:
+    affinity = pod.affinity.get("podAffinity") or {}
+    anti_affinity = pod.affinity.get("podAntiAffinity") or {}
+    if not affinity and not anti_affinity:
         return NO_TERMS
 
-    def terms(listed: Iterable[Mapping[str, Any]] | None) -> tuple[Term, ...]:
-        return tuple(Term(raw, pod, namespaces) for raw in listed or ())
+    def required(part: Mapping[str, Any]) -> tuple[AffinityTerm, ...]:
+        return tuple(AffinityTerm(raw, pod, namespaces) for raw in part.get(REQUIRED) or ())
 
-    wishes = [
-        (Term(wish.get("podAffinityTerm") or {}, pod, namespaces), sign * (wish.get("weight") or 0))
-        for part, sign in ((near, 1), (apart, -1))
-        for wish in part.get(PREFERRED) or ()
+    preferred = [
+        (
+            AffinityTerm(raw.get("podAffinityTerm") or {}, pod, namespaces),
+            sign * (raw.get("weight") or 0),
+        )
+        for part, sign in ((affinity, 1), (anti_affinity, -1))
+        for raw in part.get(PREFERRED) or ()
     ]
-    return PodTerms(terms(near.get(REQUIRED)), terms(apart.get(REQUIRED)), tuple(wishes))
+    return PodTerms(required(affinity), required(anti_affinity), tuple(preferred))
 
 
 class TermReader:
-    """The terms of every pod, read once for pods that say the same."""
+    """The terms of every pod; pods with equal affinity share them."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
-        self._by_text: dict[Hashable, PodTerms] = {}
+        self._by_constraints: dict[Hashable, PodTerms] = {}
         self._by_uid: dict[str, PodTerms] = {}
 
     def terms(self, task: Task) -> PodTerms:
         pod = task.pod
         if not pod.affinity:
             return NO_TERMS
-        found = self._by_uid.get(task.uid)
-        if found is None:
-            key = (task.constraints, _pinning_values(pod))
-            found = self._by_text.get(key)
-            if found is None:
-                found = self._by_text[key] = read_terms(pod, self._namespaces)
-            self._by_uid[task.uid] = found
-        return found
+        terms = self._by_uid.get(task.uid)
+        if terms is None:
+            key = (task.constraints, _label_key_values(pod))
+            terms = self._by_constraints.get(key)
+            if terms is None:
+                terms = self._by_constraints[key] = read_terms(pod, self._namespaces)
+            self._by_uid[task.uid] = terms
+        return terms
 
 
-def pinned(raw: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """The selector of a term or constraint, narrowed to pods that share some labels with its own.
+def selector_with_label_keys(
+    raw: Mapping[str, Any], labels: Mapping[str, str]
+) -> Mapping[str, Any] | None:
+    """The label selector of a term or constraint, with its matchLabelKeys and mismatchLabelKeys.
 
-    ``matchLabelKeys`` wants the same value, ``mismatchLabelKeys`` another.
+    They select pods with the same value as, or another value than, the pod that has the term.
     """
     selector: Mapping[str, Any] | None = raw.get("labelSelector")
     extra = [
@@ -136,8 +142,8 @@ def pinned(raw: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str, An
     return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *extra]}
 
 
-def _pinning_values(pod: Pod) -> Hashable:
-    """The labels of the pod itself that its terms depend on."""
+def _label_key_values(pod: Pod) -> Hashable:
+    """The values of the pod's own labels that its matchLabelKeys and mismatchLabelKeys name."""
     keys = {
         key
         for part in ("podAffinity", "podAntiAffinity")
@@ -151,5 +157,5 @@ def _pinning_values(pod: Pod) -> Hashable:
 
 
 def canonical(value: Any) -> str:
-    """Plain data as text that is equal for equal data."""
+    """Plain data as text: equal text for equal data."""
     return json.dumps(value, sort_keys=True, default=str)

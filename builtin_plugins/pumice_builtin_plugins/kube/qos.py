@@ -8,7 +8,7 @@ BEST_EFFORT, BURSTABLE, GUARANTEED = QOS_CLASSES = ("BestEffort", "Burstable", "
 
 
 def qos_class(pod: Pod) -> str:
-    """As the API server tells it, else by what the containers ask for."""
+    """The class in the pod's status, else the one that follows from requests and limits."""
     if pod.qos in QOS_CLASSES:
         return pod.qos
     amounts = [

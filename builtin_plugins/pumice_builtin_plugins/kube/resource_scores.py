@@ -1,4 +1,4 @@
-"""How full a node would be with the task on it: least, most and balanced allocation."""
+"""Scores by how full a node would be with the task: least, most and balanced allocation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pumice_builtin_plugins.kube.assumed_request import assumed_request
 _GPU = "nvidia.com/gpu"
 
 
-class Load(NamedTuple):
-    """What a task adds to a node."""
+class ScoredRequest(NamedTuple):
+    """What a task adds to a node, as these scores count it."""
 
     assumed_cpu: int
     assumed_memory: int
-    """With defaults for containers that ask for none."""
+    """With defaults for containers without a request."""
     cpu: int
     memory: int
     gpu: int
@@ -29,76 +29,76 @@ class Load(NamedTuple):
         return bool(self.cpu or self.memory or self.gpu)
 
 
-_NO_LOAD = [0] * len(Load._fields)
+_NO_REQUEST = [0] * len(ScoredRequest._fields)
 
 
 class ResourceScores:
-    """The amounts on each node, kept up to date, and the scores made of them.
+    """The requests on each node, updated as tasks come and go, and the scores made of them.
 
     Each score has a form for one node and one for columns, which agree to the last bit.
     """
 
     def __init__(
-        self, table: NodeTable, found: SnapshotCache, *, least: int, most: int, balanced: int
+        self, table: NodeTable, cache: SnapshotCache, *, least: int, most: int, balanced: int
     ) -> None:
+        """``least``, ``most``, ``balanced``: the weights of the scores."""
         self._least, self._most, self._balanced = least, most, balanced
         self._gpu = table.dimensions.position.get(_GPU, -1)
-        count = len(table)
-        none = np.zeros(count, np.int64)
+        none = np.zeros(len(table), np.int64)
         self._sizes = (
             table.allocatable[:, 0].copy(),
             table.allocatable[:, 1].copy(),
             table.allocatable[:, self._gpu].copy() if self._gpu >= 0 else none,
         )
-        self._loads: dict[tuple[int, int, int], tuple[int, int]] = {}
-        loads = found.of_nodes("nodeorder", lambda row: self._load_of(table.held[row]), width=5)
-        self._assumed = tuple(loads[:, i].copy() for i in (0, 1))
-        self._used = tuple(loads[:, i].copy() for i in (2, 3, 4))
-        self.score = self._scorer()
-        # A number is read through a view in a third of the time that the array takes.
+        self._assumed_requests: dict[tuple[int, int, int], tuple[int, int]] = {}
+        sums = cache.of_nodes("nodeorder", lambda row: self._sum_of(table.held[row]), width=5)
+        self._assumed = tuple(sums[:, i].copy() for i in (0, 1))
+        self._used = tuple(sums[:, i].copy() for i in (2, 3, 4))
+        self.score = self._make_score()
+        # Reading a number through a memoryview takes a third of the time of the array.
         self._views = [column.data for column in (*self._assumed, *self._used)]
 
-    def _load_of(self, held: Mapping[str, Held]) -> list[int]:
-        """What the tasks on a node add to it together."""
+    def _sum_of(self, held: Mapping[str, Held]) -> list[int]:
+        """The requests of all tasks on a node."""
         if not held:
-            return _NO_LOAD
-        loads = [self.load(entry.task) for entry in held.values()]
-        return [sum(amounts) for amounts in zip(*loads, strict=True)]
+            return _NO_REQUEST
+        requests = [self.request(entry.task) for entry in held.values()]
+        return [sum(amounts) for amounts in zip(*requests, strict=True)]
 
-    def load(self, task: Task) -> Load:
+    def request(self, task: Task) -> ScoredRequest:
         amounts = task.vector.tolist()
         gpu = amounts[self._gpu] if self._gpu >= 0 else 0
-        return Load(*self.assumed(task.pod), amounts[0], amounts[1], gpu)
+        return ScoredRequest(*self.assumed(task.pod), amounts[0], amounts[1], gpu)
 
     def assumed(self, pod: Pod) -> tuple[int, int]:
-        """CPU and memory that the pod counts, with something for containers that name nothing."""
-        # Pods of one kind share their containers and request: facts are read once.
+        """CPU and memory of a pod, with defaults for containers without a request."""
+        # Equal pods share their containers and request, so identity is enough of a key.
         key = (id(pod.containers), id(pod.init_containers), id(pod.request))
-        assumed = self._loads.get(key)
+        assumed = self._assumed_requests.get(key)
         if assumed is None:
-            assumed = self._loads[key] = assumed_request(pod)
+            assumed = self._assumed_requests[key] = assumed_request(pod)
         return assumed
 
-    def add(self, load: Load, row: int, sign: int) -> None:
-        """Count a task's load on a node, or no longer."""
-        for column, amount in zip(self._views, load, strict=True):
+    def add(self, request: ScoredRequest, row: int, sign: int) -> None:
+        """Add a task's request to a node (1), or subtract it (-1)."""
+        for column, amount in zip(self._views, request, strict=True):
             if amount:
                 column[row] += sign * amount
 
     # -- one node
 
-    def _scorer(self) -> Callable[[Load, int], int]:
-        """The weighted sum of the three for one node.
+    def _make_score(self) -> Callable[[ScoredRequest, int], int]:
+        """The weighted sum of the three scores for one node.
 
-        A function over local names, for it is asked once for every task that is placed.
+        A closure over local names: it is called at least once for every placed task.
         """
         least, most, balanced = self._least, self._most, self._balanced
         size_cpus, size_memories, size_gpus = (column.data for column in self._sizes)
         used_cpus, used_memories, used_gpus = (column.data for column in self._used)
         assumed_cpus, assumed_memories = (column.data for column in self._assumed)
 
-        def score(load: Load, row: int) -> int:
-            assumed_cpu, assumed_memory, cpu, memory, gpu = load
+        def score(request: ScoredRequest, row: int) -> int:
+            assumed_cpu, assumed_memory, cpu, memory, gpu = request
             size_cpu, size_memory = size_cpus[row], size_memories[row]
             total = 0
             if least or most:
@@ -150,15 +150,15 @@ class ResourceScores:
 
     # -- many nodes
 
-    def scores(self, load: Load, rows: np.ndarray | slice) -> np.ndarray:
-        """The weighted sum of the three for each of the rows."""
+    def scores(self, request: ScoredRequest, rows: np.ndarray | slice) -> np.ndarray:
+        """The weighted sum of the three scores for each of the rows."""
         size_cpu, size_memory = self._sizes[0][rows], self._sizes[1][rows]
         total = np.zeros(len(size_cpu), np.int64)
         if self._least or self._most:
             resources = np.maximum((size_cpu > 0).astype(np.int64) + (size_memory > 0), 1)
             pairs = (
-                (self._assumed[0][rows] + load.assumed_cpu, size_cpu),
-                (self._assumed[1][rows] + load.assumed_memory, size_memory),
+                (self._assumed[0][rows] + request.assumed_cpu, size_cpu),
+                (self._assumed[1][rows] + request.assumed_memory, size_memory),
             )
             if self._least:
                 free = sum(_free(used, size) for used, size in pairs)
@@ -166,13 +166,13 @@ class ResourceScores:
             if self._most:
                 taken = sum(_taken(used, size) for used, size in pairs)
                 total += self._most * (taken // resources)
-        if self._balanced and load.any:
-            added = (load.cpu, load.memory, load.gpu)[: 3 if load.gpu else 2]
+        if self._balanced and request.any:
+            added = (request.cpu, request.memory, request.gpu)[: 3 if request.gpu else 2]
             used = [column[rows] for column in self._used]
             sizes = [size_cpu, size_memory, self._sizes[2][rows]]
             before = deviations(used[: len(added)], sizes)
             after = deviations([u + a for u, a in zip(used, added, strict=False)], sizes)
-            gain = _hundred(1 - after) - _hundred(1 - before)
+            gain = _percent(1 - after) - _percent(1 - before)
             total += self._balanced * (50 + (50 + gain) // 2)
         return total
 
@@ -186,20 +186,20 @@ def _taken(used: np.ndarray, size: np.ndarray) -> np.ndarray:
     return taken
 
 
-def _hundred(part: np.ndarray) -> np.ndarray:
-    return (part * 100).astype(np.int64)
+def _percent(fraction: np.ndarray) -> np.ndarray:
+    return (fraction * 100).astype(np.int64)
 
 
 def deviation(used: tuple[int, ...], sizes: tuple[int, ...]) -> float:
-    """Standard deviation of the used parts of the resources that the node has."""
-    parts = [u / size for u, size in zip(used, sizes, strict=True) if size]
-    if len(parts) < 2:
+    """Standard deviation of the used fractions of the resources that the node has."""
+    fractions = [u / size for u, size in zip(used, sizes, strict=True) if size]
+    if len(fractions) < 2:
         return 0.0
-    return _of_two(*parts) if len(parts) == 2 else _of_three(*parts)
+    return _of_two(*fractions) if len(fractions) == 2 else _of_three(*fractions)
 
 
 def _of_two(first: float, second: float) -> float:
-    """Standard deviation; what is more than full counts as full."""
+    """Standard deviation; an overcommitted resource counts as full."""
     if first > 1.0:
         first = 1.0
     if second > 1.0:
@@ -220,14 +220,14 @@ def _of_three(first: float, second: float, third: float) -> float:
 
 
 def deviations(used: list[np.ndarray], sizes: list[np.ndarray]) -> np.ndarray:
-    """The same for columns of two or three resources."""
+    """The same as :func:`deviation` for columns of two or three resources."""
     has = [size > 0 for _, size in zip(used, sizes, strict=False)]
     parts = [np.minimum(u / np.maximum(size, 1), 1.0) for u, size in zip(used, sizes, strict=False)]
     result: np.ndarray = np.where(has[0] & has[1], np.abs(parts[0] - parts[1]) / 2, 0.0)
     if len(used) > 2:
         for one in (0, 1):
-            alone = has[2] & has[one] & ~has[1 - one]
-            result[alone] = (np.abs(parts[one] - parts[2]) / 2)[alone]
+            only_two = has[2] & has[one] & ~has[1 - one]
+            result[only_two] = (np.abs(parts[one] - parts[2]) / 2)[only_two]
         three = has[0] & has[1] & has[2]
         mean = (parts[0] + parts[1] + parts[2]) / 3
         first, second, third = ((part - mean) * (part - mean) for part in parts)

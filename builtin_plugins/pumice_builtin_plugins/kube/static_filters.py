@@ -1,4 +1,4 @@
-"""Filters that depend on nothing but the node's own facts: closed nodes, labels, taints."""
+"""Filters that depend on the node's facts alone: unschedulable nodes, node affinity, taints."""
 
 from __future__ import annotations
 
@@ -7,59 +7,63 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from pumice import Code, Pod
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import required_nodes
 from pumice_builtin_plugins.kube.pod_terms import canonical
 from pumice_builtin_plugins.kube.taints import (
     Taint,
     TaintGroups,
-    first_barrier,
+    first_untolerated,
     tolerates_unschedulable,
 )
 
-CLOSED = STATUSES.id("node(s) were unschedulable", Code.UNRESOLVABLE)
-MISMATCH = STATUSES.id("node(s) didn't match Pod's node affinity/selector", Code.UNRESOLVABLE)
+UNSCHEDULABLE = STATUSES.id("node(s) were unschedulable", Code.UNRESOLVABLE)
+AFFINITY_MISMATCH = STATUSES.id(
+    "node(s) didn't match Pod's node affinity/selector", Code.UNRESOLVABLE
+)
 
 
 class StaticFilters:
-    """The first objection of every node, remembered for pods that say the same."""
+    """The first failing filter of every node, cached for pods with equal constraints."""
 
     def __init__(
-        self, columns: LabelColumns, taints: TaintGroups, *, affinity: bool, taints_count: bool
+        self, columns: LabelColumns, taint_groups: TaintGroups, *, affinity: bool, taints: bool
     ) -> None:
+        """``affinity``, ``taints``: whether these filters are on."""
         self._columns = columns
-        self._taints = taints
-        self._closed = columns.table.fact_column(
+        self._taint_groups = taint_groups
+        self._unschedulable = columns.table.fact_column(
             "closed", lambda node: node.unschedulable, lasting=True
         )
         self._affinity = affinity
-        self._taints_count = taints_count
-        self._known: dict[Hashable, np.ndarray] = {}
+        self._taints = taints
+        self._statuses: dict[Hashable, np.ndarray] = {}
 
     def statuses(self, pod: Pod) -> np.ndarray:
+        """The status of every node."""
         key = canonical(
             [dict(pod.node_selector), pod.affinity.get("nodeAffinity"), list(pod.tolerations)]
         )
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._ask(pod)
-        return found
+        statuses = self._statuses.get(key)
+        if statuses is None:
+            statuses = self._statuses[key] = self._filter(pod)
+        return statuses
 
-    def _ask(self, pod: Pod) -> np.ndarray:
+    def _filter(self, pod: Pod) -> np.ndarray:
         result = np.zeros(len(self._columns.table), np.int64)
-        if self._taints_count:
-            result = self._taints.column(lambda taints: _barrier(taints, pod))
+        if self._taints:
+            result = self._taint_groups.column(lambda taints: _taint_status(taints, pod))
         allowed = required_nodes(pod, self._columns) if self._affinity else None
         if allowed is not None:
-            result[~allowed] = MISMATCH
-        if self._closed.any() and not tolerates_unschedulable(pod.tolerations):
-            result[self._closed] = CLOSED
+            result[~allowed] = AFFINITY_MISMATCH
+        if self._unschedulable.any() and not tolerates_unschedulable(pod.tolerations):
+            result[self._unschedulable] = UNSCHEDULABLE
         return result
 
 
-def _barrier(taints: Sequence[Taint], pod: Pod) -> int:
-    taint = first_barrier(taints, pod.tolerations)
+def _taint_status(taints: Sequence[Taint], pod: Pod) -> int:
+    taint = first_untolerated(taints, pod.tolerations)
     if taint is None:
         return 0
     named = f"{{{taint.get('key', '')}: {taint.get('value') or ''}}}"

@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes as the filters of volumes need them."""
+"""Volume claims, persistent volumes and storage classes, as the volume filters need them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pumice_builtin_plugins.kube.label_columns import LabelColumns
 _BOUND = "pv.kubernetes.io/bind-completed"
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED = "volume.kubernetes.io/selected-node"
-WAITS = "WaitForFirstConsumer"
+_WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 
 
 class StorageError(Exception):
-    """Why no node at all can take a pod, for its volumes' sake."""
+    """Why no node at all can run a pod with its volumes."""
 
 
-class Claim:
+class VolumeClaim:
     """One PersistentVolumeClaim."""
 
     __slots__ = ("annotations", "key", "raw", "size", "spec", "storage_class", "volume")
@@ -45,14 +45,14 @@ class Claim:
 
     @property
     def selected_node(self) -> str:
-        """The node that a provisioner is making a volume for already."""
+        """The node for which a volume is being provisioned already."""
         return self.annotations.get(_SELECTED, "")
 
 
-class Volume:
+class PersistentVolume:
     """One PersistentVolume."""
 
-    __slots__ = ("labels", "name", "owner", "phase", "size", "spec", "storage_class")
+    __slots__ = ("claim", "labels", "name", "phase", "size", "spec", "storage_class")
 
     def __init__(self, name: str, raw: Raw) -> None:
         self.name = name
@@ -62,46 +62,51 @@ class Volume:
         self.size = size_of((self.spec.get("capacity") or {}).get("storage", 0))
         self.phase: str = (raw.get("status") or {}).get("phase") or ""
         reference = self.spec.get("claimRef") or {}
-        self.owner = (
+        self.claim = (
             f"{reference.get('namespace') or 'default'}/{reference['name']}"
-            if (reference.get("name"))
+            if reference.get("name")
             else ""
         )
+        """The key of the claim that it is reserved for; empty: none."""
         if meta(raw).get("deletionTimestamp"):
             self.phase = "Released"
 
 
 class Storage:
-    """All storage objects of a session, and which nodes each volume can be reached from."""
+    """All storage objects of a session, and the nodes that can use them."""
 
     def __init__(self, inventory: Inventory, columns: LabelColumns) -> None:
         others = inventory.others
-        self._claims: Mapping[str, Raw] = others.get("PersistentVolumeClaim", {})
-        self._read: dict[str, Claim] = {}
+        self._raw_claims: Mapping[str, Raw] = others.get("PersistentVolumeClaim", {})
+        self._claims: dict[str, VolumeClaim] = {}
         self.volumes = {
-            name: Volume(name, raw) for name, raw in others.get("PersistentVolume", {}).items()
+            name: PersistentVolume(name, raw)
+            for name, raw in others.get("PersistentVolume", {}).items()
         }
         self.classes: Mapping[str, Raw] = others.get("StorageClass", {})
         self.drivers: Mapping[str, Raw] = others.get("CSIDriver", {})
         self.capacities: list[Raw] = list(others.get("CSIStorageCapacity", {}).values())
         self._csi_nodes: Mapping[str, Raw] = others.get("CSINode", {})
         self._columns = columns
-        self._reach: dict[str, np.ndarray] = {}
+        self._nodes_of_volume: dict[str, np.ndarray] = {}
+        self._nodes_of_class: dict[str, np.ndarray] = {}
 
-    def claim(self, key: str) -> Claim | None:
-        found = self._read.get(key)
-        if found is None and key in self._claims:
-            found = self._read[key] = Claim(key, self._claims[key])
-        return found
+    # -- claims of pods
 
-    def claims(self, pod: Pod) -> Iterator[Claim]:
+    def claim(self, key: str) -> VolumeClaim | None:
+        claim = self._claims.get(key)
+        if claim is None and key in self._raw_claims:
+            claim = self._claims[key] = VolumeClaim(key, self._raw_claims[key])
+        return claim
+
+    def claims(self, pod: Pod) -> Iterator[VolumeClaim]:
         """The claims of a pod; those that do not exist are left out."""
         for key in claim_keys(pod):
-            found = self.claim(key)
-            if found is not None:
-                yield found
+            claim = self.claim(key)
+            if claim is not None:
+                yield claim
 
-    def checked_claims(self, pod: Pod) -> list[Claim]:
+    def checked_claims(self, pod: Pod) -> list[VolumeClaim]:
         """The claims of a pod.
 
         :raises StorageError: one is missing, lost or being deleted.
@@ -130,7 +135,9 @@ class Storage:
             result.append(claim)
         return result
 
-    def waits(self, claim: Claim) -> bool:
+    # -- storage classes
+
+    def waits_for_consumer(self, claim: VolumeClaim) -> bool:
         """Whether a claim is bound only when a pod that uses it is placed.
 
         :raises StorageError: its storage class does not exist.
@@ -140,37 +147,38 @@ class Storage:
         raw = self.classes.get(claim.storage_class)
         if raw is None:
             raise StorageError(f'storageclass.storage.k8s.io "{claim.storage_class}" not found')
-        return raw.get("volumeBindingMode") == WAITS
+        return raw.get("volumeBindingMode") == _WAIT_FOR_CONSUMER
 
-    def provisioner(self, claim: Claim) -> str:
+    def provisioner(self, claim: VolumeClaim) -> str:
         return (self.classes.get(claim.storage_class) or {}).get("provisioner") or ""
 
-    def reach(self, volume: Volume) -> np.ndarray:
-        """Mask over all nodes: those that the volume's node affinity allows."""
-        found = self._reach.get(volume.name)
-        if found is None:
-            required = (volume.spec.get("nodeAffinity") or {}).get("required")
-            found = self._columns.all() if required is None else self._columns.selector(required)
-            self._reach[volume.name] = found
-        return found
-
-    def allowed(self, claim: Claim) -> np.ndarray:
-        """Mask over all nodes: those where the claim's class may make volumes."""
-        key = f"class {claim.storage_class}"
-        found = self._reach.get(key)
-        if found is None:
+    def provisioning_nodes(self, claim: VolumeClaim) -> np.ndarray:
+        """Mask over all nodes: those for which the claim's class may provision a volume."""
+        nodes = self._nodes_of_class.get(claim.storage_class)
+        if nodes is None:
             terms = (self.classes.get(claim.storage_class) or {}).get("allowedTopologies") or ()
-            found = self._columns.all() if not terms else ~self._columns.all()
+            nodes = self._columns.all() if not terms else ~self._columns.all()
             for term in terms:
                 mask = self._columns.all()
-                for wanted in term.get("matchLabelExpressions") or ():
-                    column = self._columns.column(wanted.get("key", ""))
-                    mask &= column.one_of(wanted.get("values") or ())
-                found = found | mask
-            self._reach[key] = found
-        return found
+                for expression in term.get("matchLabelExpressions") or ():
+                    column = self._columns.column(expression.get("key", ""))
+                    mask &= column.one_of(expression.get("values") or ())
+                nodes = nodes | mask
+            self._nodes_of_class[claim.storage_class] = nodes
+        return nodes
 
-    def limits(self, node: str) -> dict[str, int]:
+    # -- volumes
+
+    def volume_nodes(self, volume: PersistentVolume) -> np.ndarray:
+        """Mask over all nodes: those that the volume's node affinity allows."""
+        nodes = self._nodes_of_volume.get(volume.name)
+        if nodes is None:
+            required = (volume.spec.get("nodeAffinity") or {}).get("required")
+            nodes = self._columns.all() if required is None else self._columns.selector(required)
+            self._nodes_of_volume[volume.name] = nodes
+        return nodes
+
+    def attach_limits(self, node: str) -> dict[str, int]:
         """Per CSI driver: how many volumes the node can attach."""
         drivers = ((self._csi_nodes.get(node) or {}).get("spec") or {}).get("drivers") or ()
         return {
@@ -179,7 +187,7 @@ class Storage:
             if (driver.get("allocatable") or {}).get("count") is not None
         }
 
-    def attachment(self, claim: Claim) -> tuple[str, str] | None:
+    def attachment(self, claim: VolumeClaim) -> tuple[str, str] | None:
         """CSI driver and handle of what a node attaches for a claim; None: nothing by CSI."""
         volume = self.volumes.get(claim.volume)
         if volume is not None:
@@ -190,6 +198,7 @@ class Storage:
 
 
 def claim_keys(pod: Pod) -> Iterator[str]:
+    """The keys of the claims that the pod's volumes refer to."""
     for volume in pod.volumes:
         key = _claim_key(pod, volume)
         if key is not None:
@@ -197,16 +206,16 @@ def claim_keys(pod: Pod) -> Iterator[str]:
 
 
 def _claim_key(pod: Pod, volume: Raw) -> str | None:
-    named = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-    if named:
-        return f"{pod.namespace}/{named}"
+    name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+    if name:
+        return f"{pod.namespace}/{name}"
     if "ephemeral" in volume:
         return f"{pod.namespace}/{pod.name}-{volume.get('name', '')}"
     return None
 
 
 def size_of(quantity: Any) -> int:
-    """Bytes; what cannot be read is nothing."""
+    """Bytes; 0 for an unreadable quantity."""
     try:
         return units(quantity)
     except ValueError:

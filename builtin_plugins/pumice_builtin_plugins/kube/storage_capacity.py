@@ -1,17 +1,17 @@
-"""Free room of storage drivers that report it."""
+"""Free capacity of storage drivers that publish it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from pumice.kube import matches_selector
-from pumice_builtin_plugins.kube.storage import Claim, Storage, size_of
+from pumice_builtin_plugins.kube.storage import Storage, VolumeClaim, size_of
 
 
-def has_capacity(storage: Storage, claim: Claim, labels: Mapping[str, str]) -> bool:
-    """Whether a volume of the claim's size can be made near a node with these labels.
+def has_capacity(storage: Storage, claim: VolumeClaim, labels: Mapping[str, str]) -> bool:
+    """Whether a volume of the claim's size can be provisioned for a node with these labels.
 
-    A driver that does not ask to be watched for capacity is taken to have enough.
+    A driver without ``storageCapacity`` is assumed to have enough.
     """
     driver = storage.drivers.get(storage.provisioner(claim)) or {}
     if not (driver.get("spec") or {}).get("storageCapacity"):

@@ -15,7 +15,7 @@ _UNSCHEDULABLE: Taint = {"key": "node.kubernetes.io/unschedulable", "effect": "N
 
 
 def tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
-    """Whether one toleration covers one taint; what it leaves empty covers anything."""
+    """Whether one toleration matches one taint; an empty key or effect matches any."""
     effect, key = toleration.get("effect"), toleration.get("key")
     if (effect and effect != taint.get("effect")) or (key and key != taint.get("key")):
         return False
@@ -32,22 +32,22 @@ def tolerated(taint: Taint, tolerations: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def tolerates_unschedulable(tolerations: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the pod may go to nodes that are closed for others."""
+    """Whether the pod tolerates nodes that are marked unschedulable."""
     return tolerated(_UNSCHEDULABLE, tolerations)
 
 
-def first_barrier(
+def first_untolerated(
     taints: Sequence[Taint], tolerations: Sequence[Mapping[str, Any]]
 ) -> Taint | None:
-    """The first taint that keeps the pod off the node."""
+    """The first NoSchedule or NoExecute taint that the pod does not tolerate."""
     for taint in taints:
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations):
             return taint
     return None
 
 
-def count_unwelcome(taints: Sequence[Taint], tolerations: Sequence[Mapping[str, Any]]) -> int:
-    """How many taints would rather not have the pod."""
+def count_preferred(taints: Sequence[Taint], tolerations: Sequence[Mapping[str, Any]]) -> int:
+    """How many PreferNoSchedule taints the pod does not tolerate."""
     return sum(
         taint.get("effect") == "PreferNoSchedule" and not tolerated(taint, tolerations)
         for taint in taints
@@ -55,7 +55,7 @@ def count_unwelcome(taints: Sequence[Taint], tolerations: Sequence[Mapping[str, 
 
 
 class TaintGroups:
-    """The nodes that have taints, those with the same ones together."""
+    """The nodes that have taints, grouped by equal taints."""
 
     def __init__(self, table: NodeTable) -> None:
         self._count = len(table)
@@ -70,20 +70,20 @@ class TaintGroups:
                 key = texts[id(given)] = json.dumps(list(given), sort_keys=True, default=str)
             rows.setdefault(key, []).append(row)
             taints[key] = given
-        self._groups = [(taints[key], np.array(found)) for key, found in rows.items()]
+        self._groups = [(taints[key], np.array(listed)) for key, listed in rows.items()]
 
     def column(self, value: Callable[[Sequence[Taint]], int]) -> np.ndarray:
-        """A number for each node that depends on its taints; 0 for nodes without."""
+        """A column over all nodes of a number that depends on the taints; 0 without taints."""
         result = np.zeros(self._count, np.int64)
         for taints, rows in self._groups:
             result[rows] = value(taints)
         return result
 
-    def barred(self, tolerations: Sequence[Mapping[str, Any]]) -> np.ndarray:
-        """Mask over all nodes: those whose taints keep the pod off."""
-        column = self.column(lambda taints: first_barrier(taints, tolerations) is not None)
+    def untolerated(self, tolerations: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """Mask over all nodes: those with a NoSchedule or NoExecute taint that is not tolerated."""
+        column = self.column(lambda taints: first_untolerated(taints, tolerations) is not None)
         return column.astype(bool)
 
-    def unwelcome(self, tolerations: Sequence[Mapping[str, Any]]) -> np.ndarray:
-        """Per node the number of taints that would rather not have the pod."""
-        return self.column(lambda taints: count_unwelcome(taints, tolerations))
+    def untolerated_preferred(self, tolerations: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """Per node the number of PreferNoSchedule taints that are not tolerated."""
+        return self.column(lambda taints: count_preferred(taints, tolerations))

@@ -10,10 +10,10 @@ import numpy as np
 
 from pumice import Code, Inventory, Pod, Task
 from pumice.kube import matches_selector
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.node_affinity import required_nodes
-from pumice_builtin_plugins.kube.pod_counts import PodCounts, Tally
-from pumice_builtin_plugins.kube.pod_terms import canonical, pinned
+from pumice_builtin_plugins.kube.pod_counts import PodCount, PodCounts
+from pumice_builtin_plugins.kube.pod_terms import canonical, selector_with_label_keys
 from pumice_builtin_plugins.kube.taints import TaintGroups
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -26,7 +26,7 @@ _UNBOUNDED = 2**31 - 1
 
 
 class Constraint:
-    """One constraint, with the selector of the pods that are to be spread."""
+    """One topology spread constraint of a pod."""
 
     __slots__ = (
         "honours_affinity",
@@ -43,21 +43,22 @@ class Constraint:
         self.max_skew: int = raw.get("maxSkew") or 1
         self.min_domains: int = raw.get("minDomains") or 1
         self.namespace = pod.namespace
-        self.selector = pinned(raw, pod.labels)
+        self.selector = selector_with_label_keys(raw, pod.labels)
         self.honours_affinity = (raw.get("nodeAffinityPolicy") or "Honor") == "Honor"
         self.honours_taints = (raw.get("nodeTaintsPolicy") or "Ignore") == "Honor"
 
-    def counts(self, task: Task) -> bool:
-        """Whether a pod is one of those to be spread; one that is leaving no longer is."""
+    def selects(self, task: Task) -> bool:
+        """Whether the constraint selects a pod; a terminating pod is not counted."""
         return (
             task.pod.deleted is None
             and task.namespace == self.namespace
             and matches_selector(self.selector, task.labels)
         )
 
-    def tally(self, presence: PodCounts) -> Tally:
+    def count(self, pod_counts: PodCounts) -> PodCount:
+        """The pods that the constraint selects."""
         key: Hashable = ("spread", self.namespace, canonical(self.selector))
-        return presence.tally(key, lambda task: 1 if self.counts(task) else 0)
+        return pod_counts.count(key, lambda task: 1 if self.selects(task) else 0)
 
 
 def constraints(pod: Pod, *, hard: bool) -> list[Constraint]:
@@ -70,26 +71,26 @@ def constraints(pod: Pod, *, hard: bool) -> list[Constraint]:
 
 
 class _Spread:
-    def __init__(self, presence: PodCounts, taints: TaintGroups) -> None:
-        self.presence = presence
-        self.columns = presence.columns
-        self._taints = taints
+    def __init__(self, pod_counts: PodCounts, taint_groups: TaintGroups) -> None:
+        self.pod_counts = pod_counts
+        self.columns = pod_counts.columns
+        self._taint_groups = taint_groups
 
     def _counted(self, constraint: Constraint, task: Task) -> np.ndarray:
-        """Mask over all nodes: those that the constraint's policies take into account."""
+        """Mask over all nodes: those that nodeAffinityPolicy and nodeTaintsPolicy let count."""
         mask = self.columns.all()
         if constraint.honours_affinity:
             allowed = required_nodes(task.pod, self.columns)
             if allowed is not None:
                 mask &= allowed
         if constraint.honours_taints:
-            mask &= ~self._taints.barred(task.pod.tolerations)
+            mask &= ~self._taint_groups.untolerated(task.pod.tolerations)
         return mask
 
-    def _labelled(self, found: Iterable[Constraint]) -> np.ndarray:
+    def _labelled(self, listed: Iterable[Constraint]) -> np.ndarray:
         """Mask over all nodes: those that have the labels of all constraints."""
         mask = self.columns.all()
-        for constraint in found:
+        for constraint in listed:
             mask &= self.columns.column(constraint.key).present
         return mask
 
@@ -99,40 +100,43 @@ class _Spread:
         """Per domain: matching pods on the nodes of the mask, and whether it has such a node."""
         column = self.columns.column(constraint.key)
         ids, size = column.ids[where], column.missing + 1
-        pods = np.bincount(ids, constraint.tally(self.presence).rows[where], size)
+        pods = np.bincount(ids, constraint.count(self.pod_counts).by_node[where], size)
         return pods.astype(np.int64), np.bincount(ids, minlength=size) > 0
 
 
 class SpreadFilter(_Spread):
-    """No domain may have more than ``maxSkew`` pods beyond the domain with the fewest."""
+    """No domain may have more than ``maxSkew`` pods above the domain with the fewest."""
 
     def statuses(self, task: Task) -> np.ndarray:
-        """The objection of every node, as the cluster stands."""
-        found = constraints(task.pod, hard=True)
-        result = np.zeros(len(self.presence.table), np.int64)
-        labelled = self._labelled(found)
-        for constraint in found:
+        """The status of every node, as the cluster is."""
+        hard = constraints(task.pod, hard=True)
+        result = np.zeros(len(self.pod_counts.table), np.int64)
+        labelled = self._labelled(hard)
+        for constraint in hard:
             column = self.columns.column(constraint.key)
             where = labelled & self._counted(constraint, task)
             pods, domains = self._by_domain(constraint, where)
             fewest = int(pods[domains].min()) if domains.any() else _UNBOUNDED
             if int(domains.sum()) < constraint.min_domains:
                 fewest = 0
-            skew = pods[column.ids] + int(constraint.counts(task)) - fewest
-            answer = np.where(skew > constraint.max_skew, SKEWED, 0)
-            answer[~column.present] = UNLABELLED
-            result = np.where(result == 0, answer, result)
+            skew = pods[column.ids] + int(constraint.selects(task)) - fewest
+            status = np.where(skew > constraint.max_skew, SKEWED, 0)
+            status[~column.present] = UNLABELLED
+            result = np.where(result == 0, status, result)
         return result
 
 
 class SpreadScore(_Spread):
     """Nodes whose domains have fewer matching pods score higher.
 
-    Pods that a Service selects are spread over hosts and zones without asking for it.
+    A pod without constraints that a Service selects has kube-scheduler's default ones, over hosts
+    and zones.
     """
 
-    def __init__(self, presence: PodCounts, taints: TaintGroups, inventory: Inventory) -> None:
-        super().__init__(presence, taints)
+    def __init__(
+        self, pod_counts: PodCounts, taint_groups: TaintGroups, inventory: Inventory
+    ) -> None:
+        super().__init__(pod_counts, taint_groups)
         services: dict[str, list[Mapping[str, str]]] = {}
         for raw in inventory.others.get("Service", {}).values():
             selector = (raw.get("spec") or {}).get("selector")
@@ -140,53 +144,57 @@ class SpreadScore(_Spread):
                 namespace = (raw.get("metadata") or {}).get("namespace") or "default"
                 services.setdefault(namespace, []).append(selector)
         self._services = services
-        keys = {key for found in services.values() for selector in found for key in selector}
+        keys = {
+            key for selectors in services.values() for selector in selectors for key in selector
+        }
         self._label_keys = tuple(sorted(keys))
 
     def signature(self, task: Task) -> Hashable:
-        """As much of a task as tells which services select it."""
+        """What decides which services select the task: namespace and some labels."""
         if not self._services:
             return None
         return (task.namespace, *[task.labels.get(key) for key in self._label_keys])
 
     def concerns(self, task: Task) -> bool:
+        """Whether there is any constraint to score by."""
         return bool(self._constraints(task.pod)[0])
 
     def _constraints(self, pod: Pod) -> tuple[list[Constraint], bool]:
-        """The constraints to score by, and whether the pod gave them itself."""
+        """The constraints to score by, and whether they are the pod's own."""
         if pod.topology_spread:
             return constraints(pod, hard=False), True
-        wanted: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for selector in self._services.get(pod.namespace, ()):
             if selector.items() <= pod.labels.items():
-                wanted.update(selector)
-        if not wanted:
+                labels.update(selector)
+        if not labels:
             return [], False
         return [
             Constraint(
-                {"topologyKey": key, "maxSkew": skew, "labelSelector": {"matchLabels": wanted}}, pod
+                {"topologyKey": key, "maxSkew": skew, "labelSelector": {"matchLabels": labels}}, pod
             )
             for key, skew in ((HOSTNAME, 3), (_ZONE, 5))
         ], False
 
-    def scores(self, task: Task, pick: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """0 to 100 for each of the nodes that ``pick`` takes from a column, relative to them."""
-        found, strict = self._constraints(task.pod)
-        labelled = self._labelled(found) if strict else self.columns.all()
+    def scores(self, task: Task, take: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """0 to 100, relative to each other, for the nodes that ``take`` selects of a column."""
+        listed, own = self._constraints(task.pod)
+        # As in kube-scheduler, nodes need all labels for the pod's own constraints only.
+        labelled = self._labelled(listed) if own else self.columns.all()
         asked = np.zeros(len(labelled), bool)
-        asked[pick(self.presence.table.all_rows)] = True
+        asked[take(self.pod_counts.table.all_rows)] = True
         asked &= labelled
         total = np.zeros(len(labelled))
-        for constraint in found:
+        for constraint in listed:
             total += self._one(constraint, task, asked, labelled)
-        # half up, as scores are never negative; numpy would round halves to even
-        raw = np.floor(pick(total) + 0.5).astype(np.int64)
-        rated = pick(asked)
+        # Go rounds half up; numpy would round half to even.
+        raw = np.floor(take(total) + 0.5).astype(np.int64)
+        scored = take(asked)
         result = np.zeros(len(raw))
-        if rated.any():
-            most, least = int(raw[rated].max()), int(raw[rated].min())
-            scaled = 100 * (most + least - raw[rated]) // most if most else 100
-            result[rated] = scaled
+        if scored.any():
+            most, least = int(raw[scored].max()), int(raw[scored].min())
+            scaled = 100 * (most + least - raw[scored]) // most if most else 100
+            result[scored] = scaled
         return result
 
     def _one(
@@ -197,7 +205,7 @@ class SpreadScore(_Spread):
         here = asked & column.present
         if constraint.key == HOSTNAME:
             domains = int(asked.sum())
-            pods = constraint.tally(self.presence).rows
+            pods = constraint.count(self.pod_counts).by_node
         else:
             known = np.zeros(column.missing + 1, bool)
             known[column.ids[here]] = True

@@ -1,4 +1,4 @@
-"""Keep the tasks of a job close together in the network."""
+"""Place the tasks of a job close together in the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hypernodes in which a job may be placed, in the groups in which they are to be tried."""
+"""The hypernodes in which a job may be placed, in the groups in which they are tried."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ def gradient(
     given: str,
     limit: int,
     allocated: str,
-    has_room: Callable[[str], bool],
+    fits: Callable[[str], bool],
 ) -> list[list[str]]:
     """Hypernodes below ``given`` up to the tier ``limit``, the lowest tier first.
 
-    What is placed already, in ``allocated``, ties the rest to the widest hypernode around it that
-    the limit allows; room is not asked for then, the placement will tell.
+    Once tasks are placed, in the hypernode ``allocated``, the rest must stay in the widest
+    hypernode above it that the limit allows. As in Volcano, free resources are not checked then.
     """
     start: str | None = given
     if allocated:
-        start = _meeting(tree, given, _widest(tree, allocated, limit))
+        start = _intersection(tree, given, _widest(tree, allocated, limit))
     if start is None:
         return []
     by_tier: dict[int, list[str]] = {}
-    waiting, seen = deque([start]), {start}
-    while waiting:
-        name = waiting.popleft()
+    queue, seen = deque([start]), {start}
+    while queue:
+        name = queue.popleft()
         below = [child for child in tree.children.get(name, ()) if child not in seen]
-        waiting.extend(below)
+        queue.extend(below)
         seen.update(below)
-        if tree.tier[name] <= limit and (allocated or has_room(name)):
+        if tree.tier[name] <= limit and (allocated or fits(name)):
             by_tier.setdefault(tree.tier[name], []).append(name)
     return [sorted(by_tier[tier]) for tier in sorted(by_tier)]
 
@@ -54,7 +54,7 @@ def _widest(tree: HyperNodeTree, name: str, limit: int) -> str | None:
     return allowed[-1] if allowed else None
 
 
-def _meeting(tree: HyperNodeTree, left: str, right: str | None) -> str | None:
+def _intersection(tree: HyperNodeTree, left: str, right: str | None) -> str | None:
     """The lower of two hypernodes, when one is above the other."""
     if right is None:
         return None

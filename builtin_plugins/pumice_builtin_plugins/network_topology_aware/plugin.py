@@ -1,4 +1,4 @@
-"""Keep the tasks of a job close together in the network."""
+"""Place the tasks of a job close together in the network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pumice import (
     ROOT,
@@ -21,18 +21,23 @@ from pumice import (
     hookimpl,
     is_hard,
 )
+from pumice_builtin_plugins.kube.resource_weights import resource_weights
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
-from pumice_builtin_plugins.network_topology_aware.load import HyperLoad, Whereabouts, break_ties
+from pumice_builtin_plugins.network_topology_aware.hyper_nodes import (
+    HyperNodeResources,
+    SubJobTasks,
+    break_ties,
+)
 
 _MAX_SCORE = 100
 _EVICT = "evict"
 
 
 class NetworkTopologyAware(Plugin):
-    """Choose hypernodes for jobs with a network topology, and fill hypernodes up.
+    """Choose hypernodes for jobs with a network topology, and binpack hypernodes.
 
-    A job goes to the lowest tier that holds it, there to the fullest hypernode. Tasks without a
-    topology go where the hypernodes around a node are fullest.
+    A job goes to the lowest tier in which it fits, there to the fullest hypernode. Tasks without a
+    topology go where the hypernodes above a node are fullest.
     """
 
     class Options(Plugin.Options):
@@ -61,38 +66,30 @@ class NetworkTopologyAware(Plugin):
             0.8,
             ge=0,
             alias="hypernode.binpack.normal-pod.fading",
-            description="What a tier counts, compared with the tier below, for such tasks.",
+            description="Weight of a tier relative to the tier below, for such tasks.",
         )
         most_hyper_nodes: int = Field(
             8,
             alias="hypernode.gradient.evict.max-hypernodes",
-            description="How many hypernodes are looked at when room is made by eviction.",
+            description="How many hypernodes are tried when victims are evicted.",
         )
-
-        @field_validator("cpu", "memory")
-        @classmethod
-        def _at_least_nothing(cls, value: int) -> int:
-            return 1 if value < 0 else value
-
-        def weights(self) -> dict[str, int]:
-            weights = {"cpu": self.cpu, "memory": self.memory}
-            for name in filter(None, (part.strip() for part in self.resources.split(","))):
-                given = self.resource_weights.get(name, 1)
-                weights[name] = 1 if given < 0 else given
-            return weights
 
     @hookimpl
     def on_session_open(self) -> None:
         session = self.session
         self._tree = tree = session.hyper_nodes
-        self._load = load = HyperLoad(session, self.options.weights())
+        options = self.options
+        weights = resource_weights(
+            options.cpu, options.memory, options.resources, options.resource_weights
+        )
+        self._resources = resources = HyperNodeResources(session, weights)
         self._scale = float(_MAX_SCORE * self.options.weight)
         self._lowest_tier, self._highest_tier = min(tree.tier.values()), tree.tier[ROOT]
-        tiers = np.array([tree.tier[name] for name in load.names])
+        tiers = np.array([tree.tier[name] for name in resources.names])
         by_height = np.argsort(tiers, kind="stable")
-        self._lowest = by_height[load.members[by_height].argmax(axis=0)]
+        self._lowest = by_height[resources.members[by_height].argmax(axis=0)]
         """For each node: the hypernode of the lowest tier that contains it."""
-        self._around = [
+        self._tiers = [
             (
                 self.options.fading ** (tier - self._lowest_tier),
                 *self._containing(by_height[tiers[by_height] == tier]),
@@ -100,16 +97,10 @@ class NetworkTopologyAware(Plugin):
             for tier in range(self._lowest_tier, self._highest_tier + 1)
         ]
         self._nearness: dict[str, np.ndarray] = {}
-        self._whereabouts = Whereabouts(session.nodes.row_of, remembers=session.uses("tallies"))
+        self._sub_job_tasks = SubJobTasks(session.nodes.row_of, cached=session.uses("tallies"))
 
-    def _containing(self, hyper_nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each node: which of the hypernodes contains it, and whether any does."""
-        inside = self._load.members[hyper_nodes]
-        if not len(hyper_nodes):
-            return np.zeros(inside.shape[1], np.intp), np.zeros(inside.shape[1], bool)
-        return hyper_nodes[inside.argmax(axis=0)], inside.any(axis=0)
-
-    # -- where to look
+    def class_key(self, task: Task) -> bool:
+        return _has_topology(task)
 
     @hookimpl
     def hyper_node_gradient_for_job(
@@ -135,6 +126,51 @@ class NetworkTopologyAware(Plugin):
             lambda: self.session.nodes.dimensions.resource(self._sum(sub_job.pending)),
         )
 
+    @hookimpl
+    def hyper_node_order(
+        self, sub_job: SubJob, hyper_nodes: Mapping[str, NodeView]
+    ) -> Mapping[str, float]:
+        tasks = sub_job.tasks
+        indices = [self._resources.index[name] for name in hyper_nodes]
+        scores = self._resources.binpack(self._sum(tasks.values()))[indices]
+        placed = self._resources.members[indices] @ self._sub_job_tasks.by_node(sub_job)
+        scores = break_ties(scores, placed, len(tasks)) * self._scale
+        return dict(zip(hyper_nodes, scores.tolist(), strict=True))
+
+    def _scope(self, task: Task) -> Scope:
+        only_root = len(self._resources.names) == 1
+        return "static" if only_root and not _has_topology(task) else "cluster"
+
+    @hookimpl(scope=_scope)
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        if not _has_topology(task):
+            return self._tier_scores(task, nodes) if self.options.normal_pods else None
+        sub_job = task.sub_job
+        if not task.job_hyper_node or sub_job is None:
+            return None
+        scores = self._near(task.job_hyper_node)[nodes.take(self._lowest)]
+        placed = nodes.take(self._sub_job_tasks.by_node(sub_job))
+        return break_ties(scores, placed, len(sub_job.tasks)) * self._scale
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        self._resources.count(task, 1)
+        self._sub_job_tasks.add(task)
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        self._resources.count(task, -1)
+        self._sub_job_tasks.remove(task)
+
+    # -- helpers
+
+    def _containing(self, hyper_nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each node: which of the hypernodes contains it, and whether any does."""
+        inside = self._resources.members[hyper_nodes]
+        if not len(hyper_nodes):
+            return np.zeros(inside.shape[1], np.intp), np.zeros(inside.shape[1], bool)
+        return hyper_nodes[inside.argmax(axis=0)], inside.any(axis=0)
+
     def _gradient(
         self,
         topology: NetworkTopology | None,
@@ -145,14 +181,14 @@ class NetworkTopologyAware(Plugin):
     ) -> list[list[str]]:
         if topology is None or topology.highest_tier_allowed is None or not is_hard(topology):
             return [[given]]
-        needed = self._load.needed(minimum())
-        room = self._load.could_hold if purpose == _EVICT else self._load.has_idle
+        needed = self._resources.needed(minimum())
+        fits = self._resources.fits_allocatable if purpose == _EVICT else self._resources.fits_idle
         groups = gradient(
             self._tree,
             given,
             topology.highest_tier_allowed,
             allocated,
-            lambda name: room(name, needed),
+            lambda name: fits(name, needed),
         )
         return widest_first(groups, self.options.most_hyper_nodes) if purpose == _EVICT else groups
 
@@ -162,44 +198,13 @@ class NetworkTopologyAware(Plugin):
             total += task.vector
         return total
 
-    # -- scores
-
-    @hookimpl
-    def hyper_node_order(
-        self, sub_job: SubJob, hyper_nodes: Mapping[str, NodeView]
-    ) -> Mapping[str, float]:
-        tasks = sub_job.tasks
-        indices = [self._load.index[name] for name in hyper_nodes]
-        scores = self._load.fullness(self._sum(tasks.values()))[indices]
-        held = self._load.members[indices] @ self._whereabouts.of(sub_job)
-        scores = break_ties(scores, held, len(tasks)) * self._scale
-        return dict(zip(hyper_nodes, scores.tolist(), strict=True))
-
-    def class_key(self, task: Task) -> bool:
-        return _has_topology(task)
-
-    def _reach(self, task: Task) -> Scope:
-        alone = len(self._load.names) == 1
-        return "static" if alone and not _has_topology(task) else "cluster"
-
-    @hookimpl(scope=_reach)
-    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        if not _has_topology(task):
-            return self._fullness_around(task, nodes) if self.options.normal_pods else None
-        sub_job = task.sub_job
-        if not task.job_hyper_node or sub_job is None:
-            return None
-        scores = self._near(task.job_hyper_node)[nodes.take(self._lowest)]
-        held = nodes.take(self._whereabouts.of(sub_job))
-        return break_ties(scores, held, len(sub_job.tasks)) * self._scale
-
     def _near(self, hyper_node: str) -> np.ndarray:
-        """For each hypernode how near it is to the given one, from 0 to 1."""
-        found = self._nearness.get(hyper_node)
-        if found is None:
-            near = [self._nearness_of(name, hyper_node) for name in self._load.names]
-            found = self._nearness[hyper_node] = np.array(near)
-        return found
+        """For each hypernode how near it is to the given one, 0 to 1."""
+        nearness = self._nearness.get(hyper_node)
+        if nearness is None:
+            near = [self._nearness_of(name, hyper_node) for name in self._resources.names]
+            nearness = self._nearness[hyper_node] = np.array(near)
+        return nearness
 
     def _nearness_of(self, name: str, other: str) -> float:
         if name == other:
@@ -210,29 +215,20 @@ class NetworkTopologyAware(Plugin):
         height = self._highest_tier - self._lowest_tier
         return (self._highest_tier - self._tree.tier[common]) / height if height else 1.0
 
-    def _fullness_around(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        """The mean, weighted by tier, of how full the hypernodes around each node would be."""
-        if len(self._load.names) == 1:
+    def _tier_scores(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        """The mean, weighted by tier, of the binpack scores of the hypernodes above each node.
+
+        As in Volcano, a tier without a hypernode above the node counts 1.
+        """
+        if len(self._resources.names) == 1:
             return None
-        fullness = self._load.fullness(task.vector)
+        scores = self._resources.binpack(task.vector)
         total = np.zeros(len(nodes))
-        for weight, containing, any_does in self._around:
-            score = np.where(nodes.take(any_does), fullness[nodes.take(containing)], 1.0)
+        for weight, containing, any_does in self._tiers:
+            score = np.where(nodes.take(any_does), scores[nodes.take(containing)], 1.0)
             total += weight * score
-        mean: np.ndarray = total / sum(weight for weight, _, _ in self._around)
+        mean: np.ndarray = total / sum(weight for weight, _, _ in self._tiers)
         return mean * self._scale
-
-    # -- what happens
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        self._load.count(task, 1)
-        self._whereabouts.placed(task)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        self._load.count(task, -1)
-        self._whereabouts.taken_back(task)
 
 
 def _has_topology(task: Task) -> bool:

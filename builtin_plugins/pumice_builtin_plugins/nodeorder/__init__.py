@@ -1,4 +1,4 @@
-"""Scores nodes as kube-scheduler does: how full they are, wishes, taints, images, spread."""
+"""Scores nodes as kube-scheduler does: resources, affinity, taints, images, topology spread."""
 
 from __future__ import annotations
 

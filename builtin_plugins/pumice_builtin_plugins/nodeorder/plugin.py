@@ -1,4 +1,4 @@
-"""Scores nodes as kube-scheduler does: how full they are, wishes, taints, images, spread."""
+"""Scores nodes as kube-scheduler does: resources, affinity, taints, images, topology spread."""
 
 from __future__ import annotations
 
@@ -7,51 +7,60 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import Field
 
-from pumice import NodeHandle, NodeView, Plugin, Scope, Task, hookimpl
+from pumice import (
+    FEW_ROWS,
+    NodeHandle,
+    NodeTable,
+    NodeView,
+    Plugin,
+    RowCursor,
+    Scope,
+    Task,
+    hookimpl,
+)
 from pumice_builtin_plugins.kube.image_locality import Images
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import preferred_nodes
-from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_pod_affinity
+from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_affinity
 from pumice_builtin_plugins.kube.pod_counts import PodCounts
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
-from pumice_builtin_plugins.kube.resource_scores import Load, ResourceScores
+from pumice_builtin_plugins.kube.resource_scores import ResourceScores, ScoredRequest
 from pumice_builtin_plugins.kube.taints import TaintGroups
 from pumice_builtin_plugins.kube.topology_spread import SpreadScore
 
-_FEW = 100
-"""Up to so many changed nodes are scored anew one by one."""
-
 
 class ScoreTerms:
-    """What the scores of one class of tasks are made of."""
+    """What the scores of one class of tasks consist of, read once."""
 
     __slots__ = (
-        "alone",
         "constant",
+        "cursor",
         "has_pod_affinity",
         "images",
-        "load",
-        "preferred",
+        "node_affinity",
+        "node_scores",
         "relative",
-        "unwelcome",
-        "version",
+        "request",
+        "taints",
     )
 
-    def __init__(self, load: Load) -> None:
-        self.load = load
+    def __init__(self, request: ScoredRequest, nodes: NodeTable) -> None:
+        self.request = request
         self.images: memoryview | None = None
-        """Score by row that depends on the node alone."""
+        """By row: the weighted score for images."""
         self.constant = 0
-        """Sum of the scores that are the same for every node, whichever are asked about."""
-        self.preferred: np.ndarray | None = None
-        self.unwelcome: np.ndarray | None = None
+        """Sum of the scores that are the same for every set of nodes."""
+        self.node_affinity: np.ndarray | None = None
+        """By row: the weights of the matching preferred terms; None: all equal."""
+        self.taints: np.ndarray | None = None
+        """By row: how many PreferNoSchedule taints are not tolerated; None: all equal."""
         self.has_pod_affinity = False
-        """Whether pods elsewhere in the cluster bear on it."""
+        """Whether pods on other nodes count: by pod affinity or topology spread."""
         self.relative = False
         """Whether any score depends on which nodes are asked about."""
-        self.alone: np.ndarray | None = None
-        """What every node scores by itself, as of a version of the node table."""
-        self.version = -1
+        self.cursor = RowCursor(nodes)
+        self.node_scores: np.ndarray = np.zeros(0)
+        """By row: the scores that depend on the node alone, as of the cursor."""
 
 
 class NodeOrder(Plugin):
@@ -70,10 +79,10 @@ class NodeOrder(Plugin):
             description="prefer nodes whose cpu, memory and gpus get used evenly",
         )
         node_affinity: int = Field(
-            2, alias="nodeaffinity.weight", description="heed preferred node affinity"
+            2, alias="nodeaffinity.weight", description="apply preferred node affinity"
         )
         pod_affinity: int = Field(
-            2, alias="podaffinity.weight", description="heed preferred pod (anti-)affinity"
+            2, alias="podaffinity.weight", description="apply preferred pod (anti-)affinity"
         )
         taints: int = Field(
             3, alias="tainttoleration.weight", description="avoid PreferNoSchedule taints"
@@ -84,7 +93,7 @@ class NodeOrder(Plugin):
         spread: int = Field(
             2,
             alias="podtopologyspread.weight",
-            description="heed topology spread constraints that need not be satisfied",
+            description="apply topology spread constraints with ScheduleAnyway",
         )
 
     options: Options
@@ -94,150 +103,146 @@ class NodeOrder(Plugin):
         table, cluster, weights = self.session.nodes, self.session.cluster, self.options
         self._table = table
         self._columns = LabelColumns(table)
-        self._fullness = ResourceScores(
+        self._resources = ResourceScores(
             table,
             cluster.snapshot_cache,
             least=weights.least,
             most=weights.most,
             balanced=weights.balanced,
         )
-        self._score = self._fullness.score
-        self._taints = TaintGroups(table)
+        self._resource_score = self._resources.score
+        self._taint_groups = TaintGroups(table)
         self._images = Images(table)
-        self._pod_counts = PodCounts(self._columns, remembers=self.session.uses("tallies"))
+        self._pod_counts = PodCounts(self._columns, cached=self.session.uses("tallies"))
         reader = TermReader(Namespaces(cluster.inventory))
-        tasks = tasks_with_pod_affinity(cluster.snapshot_cache) if weights.pod_affinity else ()
+        tasks = tasks_with_affinity(cluster.snapshot_cache) if weights.pod_affinity else ()
         self._affinity = AffinityScore(self._pod_counts, reader, tasks)
-        self._spread = SpreadScore(self._pod_counts, self._taints, cluster.inventory)
-        self._wishes: dict[int, ScoreTerms] = {}
+        self._spread = SpreadScore(self._pod_counts, self._taint_groups, cluster.inventory)
+        self._terms: dict[int, ScoreTerms] = {}
 
     def class_key(self, task: Task) -> Hashable:
         """Tasks that differ in this are scored differently."""
         return (
-            self._fullness.assumed(task.pod),
+            self._resources.assumed(task.pod),
             self._images.wanted(task.pod),
             self._affinity.signature(task),
             self._spread.signature(task),
         )
 
-    # -- what happens
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        row = self._table.row_of.get(task.node)
-        if row is not None:
-            self._fullness.add(self._load(task), row, 1)
-            self._pod_counts.arrived(task, row)
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        row = self._table.row_of.get(task.node)
-        if row is not None:
-            self._fullness.add(self._load(task), row, -1)
-            self._pod_counts.left(task, row)
-
-    def _load(self, task: Task) -> Load:
-        wish = self._wishes.get(task.class_id)
-        return self._fullness.load(task) if wish is None else wish.load
-
-    # -- scores
-
-    def _wish(self, task: Task) -> ScoreTerms:
-        wish = self._wishes.get(task.class_id)
-        if wish is None:
-            wish = self._read(task)
-            if task.class_id >= 0:
-                self._wishes[task.class_id] = wish
-        return wish
-
-    def _read(self, task: Task) -> ScoreTerms:
-        weights, pod = self.options, task.pod
-        wish = ScoreTerms(self._fullness.load(task))
-        if weights.images:
-            images = self._images.scores(self._images.wanted(pod))
-            wish.images = None if images is None else (images * weights.images).data
-        if weights.node_affinity:
-            preferred = preferred_nodes(pod, self._columns)
-            if preferred is not None and _uniform(preferred):
-                wish.constant += weights.node_affinity * int(100 * np.sign(preferred[:1].sum()))
-            else:
-                wish.preferred = preferred
-        if weights.taints:
-            unwelcome = self._taints.unwelcome(pod.tolerations)
-            if not _uniform(unwelcome):
-                wish.unwelcome = unwelcome
-            elif not unwelcome.any():
-                wish.constant += weights.taints * 100
-        wish.has_pod_affinity = bool(
-            weights.pod_affinity and self._affinity.concerns(task)
-        ) or bool(weights.spread and self._spread.concerns(task))
-        wish.relative = (
-            wish.has_pod_affinity or wish.preferred is not None or wish.unwelcome is not None
-        )
-        return wish
-
-    def _reach(self, task: Task) -> Scope:
-        return "cluster" if self._wish(task).relative else "row"
-
     @hookimpl
     def node_order(self, task: Task, node: NodeHandle) -> float:
-        wish = self._wishes.get(task.class_id) or self._wish(task)
+        terms = self._terms.get(task.class_id) or self._terms_of(task)
         row = node.row
-        if wish.relative:
+        if terms.relative:
             return float(self.batch_node_order(task, self._table.view(np.array([row])))[0])
-        return self._one(wish, row)
+        return self._node_score(terms, row)
 
-    def _one(self, wish: ScoreTerms, row: int) -> float:
-        """What one node scores by itself."""
-        score = self._score(wish.load, row) + wish.constant
-        if wish.images is not None:
-            score += wish.images[row]
-        return float(score)
+    def _scope(self, task: Task) -> Scope:
+        return "cluster" if self._terms_of(task).relative else "row"
 
-    def _many(self, wish: ScoreTerms, rows: np.ndarray | slice) -> np.ndarray:
-        """What nodes score by themselves."""
-        total = self._fullness.scores(wish.load, rows).astype(np.float64) + wish.constant
-        if wish.images is not None:
-            total += np.asarray(wish.images)[rows]
-        return total
-
-    def _alone(self, wish: ScoreTerms) -> np.ndarray:
-        """What all nodes score by themselves, remembered for tasks with relative scores."""
-        table = self._table
-        changed = table.changed_since(wish.version) if wish.alone is not None else None
-        if wish.alone is None or changed is None or len(changed) > _FEW:
-            wish.alone = self._many(wish, slice(None))
-        else:
-            for row in changed:
-                wish.alone[row] = self._one(wish, row)
-        wish.version = table.version
-        return wish.alone
-
-    @hookimpl(scope=_reach)
+    @hookimpl(scope=_scope)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray:
-        wish, weights = self._wish(task), self.options
+        terms, weights = self._terms_of(task), self.options
         rows = slice(None) if nodes.whole else nodes.rows
-        if not wish.relative:
-            return self._many(wish, rows)
-        total = nodes.take(self._alone(wish)).copy()
-        if wish.preferred is not None:
-            total += weights.node_affinity * _of_largest(wish.preferred[rows])
-        if wish.unwelcome is not None:
-            total += weights.taints * (100 - _of_largest(wish.unwelcome[rows]))
-        if wish.has_pod_affinity:
+        if not terms.relative:
+            return self._node_scores(terms, rows)
+        total = nodes.take(self._cached_node_scores(terms)).copy()
+        if terms.node_affinity is not None:
+            total += weights.node_affinity * _percent_of_largest(terms.node_affinity[rows])
+        if terms.taints is not None:
+            total += weights.taints * (100 - _percent_of_largest(terms.taints[rows]))
+        if terms.has_pod_affinity:
             if weights.pod_affinity and self._affinity.concerns(task):
                 total += weights.pod_affinity * self._affinity.scores(task, nodes.take)
             if weights.spread and self._spread.concerns(task):
                 total += weights.spread * self._spread.scores(task, nodes.take)
         return total
 
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        row = self._table.row_of.get(task.node)
+        if row is not None:
+            self._resources.add(self._request(task), row, 1)
+            self._pod_counts.add_pod(task, row)
 
-def _uniform(column: np.ndarray) -> bool:
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        row = self._table.row_of.get(task.node)
+        if row is not None:
+            self._resources.add(self._request(task), row, -1)
+            self._pod_counts.remove_pod(task, row)
+
+    # -- helpers
+
+    def _request(self, task: Task) -> ScoredRequest:
+        terms = self._terms.get(task.class_id)
+        return self._resources.request(task) if terms is None else terms.request
+
+    def _terms_of(self, task: Task) -> ScoreTerms:
+        terms = self._terms.get(task.class_id)
+        if terms is None:
+            terms = self._read_terms(task)
+            if task.class_id >= 0:
+                self._terms[task.class_id] = terms
+        return terms
+
+    def _read_terms(self, task: Task) -> ScoreTerms:
+        weights, pod = self.options, task.pod
+        terms = ScoreTerms(self._resources.request(task), self._table)
+        if weights.images:
+            images = self._images.scores(self._images.wanted(pod))
+            terms.images = None if images is None else (images * weights.images).data
+        if weights.node_affinity:
+            preferred = preferred_nodes(pod, self._columns)
+            if preferred is not None and _all_equal(preferred):
+                terms.constant += weights.node_affinity * int(100 * np.sign(preferred[:1].sum()))
+            else:
+                terms.node_affinity = preferred
+        if weights.taints:
+            untolerated = self._taint_groups.untolerated_preferred(pod.tolerations)
+            if not _all_equal(untolerated):
+                terms.taints = untolerated
+            elif not untolerated.any():
+                terms.constant += weights.taints * 100
+        terms.has_pod_affinity = bool(
+            weights.pod_affinity and self._affinity.concerns(task)
+        ) or bool(weights.spread and self._spread.concerns(task))
+        terms.relative = (
+            terms.has_pod_affinity or terms.node_affinity is not None or terms.taints is not None
+        )
+        return terms
+
+    def _node_score(self, terms: ScoreTerms, row: int) -> float:
+        """The scores of one node that depend on it alone."""
+        score = self._resource_score(terms.request, row) + terms.constant
+        if terms.images is not None:
+            score += terms.images[row]
+        return float(score)
+
+    def _node_scores(self, terms: ScoreTerms, rows: np.ndarray | slice) -> np.ndarray:
+        """The same for many nodes."""
+        total = self._resources.scores(terms.request, rows).astype(np.float64) + terms.constant
+        if terms.images is not None:
+            total += np.asarray(terms.images)[rows]
+        return total
+
+    def _cached_node_scores(self, terms: ScoreTerms) -> np.ndarray:
+        """The same for all nodes, cached for classes with relative scores."""
+        changed = terms.cursor.changed()
+        if changed is None or len(changed) > FEW_ROWS:
+            terms.node_scores = self._node_scores(terms, slice(None))
+        else:
+            for row in changed:
+                terms.node_scores[row] = self._node_score(terms, row)
+        return terms.node_scores
+
+
+def _all_equal(column: np.ndarray) -> bool:
     return not len(column) or bool((column == column[0]).all())
 
 
-def _of_largest(column: np.ndarray) -> np.ndarray:
-    """0 to 100, the largest of these being 100; all 0 stay so."""
+def _percent_of_largest(column: np.ndarray) -> np.ndarray:
+    """0 to 100, the largest of the column being 100; zeros stay zeros."""
     largest = int(column.max()) if len(column) else 0
     if not largest:
         return column

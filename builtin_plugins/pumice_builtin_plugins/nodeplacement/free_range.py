@@ -1,50 +1,46 @@
-"""The least and the most that nodes have free of one resource, kept while rows change."""
+"""The least and the most that nodes have free of one resource."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pumice import NodeTable
-
-_FEW = 12
+from pumice import FEW_ROWS, NodeTable, RowCursor
 
 
 class FreeRange:
-    """Among the nodes that have any of the resource; what is promised counts as free or taken."""
+    """Minimum and maximum of future idle among the nodes that have any of the resource."""
 
     def __init__(self, nodes: NodeTable, resource: int) -> None:
         self._nodes = nodes
+        self._cursor = RowCursor(nodes)
         self._resource = resource
-        self._counts = nodes.allocatable[:, resource] > 0
+        self._has_any = nodes.allocatable[:, resource] > 0
         self._free: np.ndarray = np.zeros(0, np.int64)
-        self._span = (0, 0)
-        self._version = -1
+        self._range = (0, 0)
 
     def least_and_most(self) -> tuple[int, int]:
-        """As the nodes are now; nothing at all where no node has the resource."""
-        version = self._nodes.version
-        if version != self._version:
-            changed = None if self._version < 0 else self._nodes.changed_since(self._version)
-            if changed is None or len(changed) > _FEW or not self._hold(changed):
+        """The range as the nodes are now; (0, 0) where no node has the resource."""
+        if not self._cursor.is_current:
+            changed = self._cursor.changed()
+            if changed is None or len(changed) > FEW_ROWS or not self._update(changed):
                 self._measure()
-            self._version = version
-        return self._span
+        return self._range
 
     def _measure(self) -> None:
         self._free = self._nodes.future_idle[:, self._resource].copy()
-        counted = self._free[self._counts]
+        counted = self._free[self._has_any]
         if len(counted):
-            self._span = (int(counted.min()), int(counted.max()))
+            self._range = (int(counted.min()), int(counted.max()))
 
-    def _hold(self, rows: list[int]) -> bool:
-        """Take over changed rows; tells whether the ends are sure to be what they were."""
-        least, most = self._span
-        holds = True
+    def _update(self, rows: list[int]) -> bool:
+        """Take over changed rows; False: the range may have changed and must be measured."""
+        least, most = self._range
+        unchanged = True
         for row in rows:
-            if self._counts[row]:
+            if self._has_any[row]:
                 before = self._free.item(row)
                 now = self._nodes.future_idle.item(row, self._resource)
                 self._free[row] = now
                 if now != before and not (least < before < most and least <= now <= most):
-                    holds = False
-        return holds
+                    unchanged = False
+        return unchanged

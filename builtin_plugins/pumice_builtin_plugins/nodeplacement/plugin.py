@@ -14,21 +14,23 @@ from pumice.gpu import GPU, told_gpu_count
 from pumice_builtin_plugins.gpu.nodes import wants_gpus
 from pumice_builtin_plugins.nodeplacement.free_range import FreeRange
 
-Strategy = Literal["binpack", "spread"]
-_MOST = 9.0
+PlacementStrategy = Literal["binpack", "spread"]
+_MAX_SCORE = 9.0
 _CPU = 0
 
 
 class NodePlacement(Plugin):
-    """Score nodes by how much of one resource is free, or will be.
+    """Score nodes by the future idle amount of one resource: GPUs, else CPU.
 
-    Packing gives 9 to the fullest of the nodes in question and 0 to the emptiest, spreading the
-    free part, 0 to 1. Whole GPUs count, parts of shared ones do not.
+    ``binpack`` gives 9 to the fullest of the nodes in question and 0 to the emptiest, ``spread``
+    the free fraction, 0 to 1. Whole GPUs count, parts of shared ones do not.
     """
 
     class Options(Plugin.Options):
-        gpu: Strategy = Field("binpack", description="How tasks that need GPUs are placed.")
-        cpu: Strategy = Field("binpack", description="How all other tasks are placed.")
+        gpu: PlacementStrategy = Field(
+            "binpack", description="How tasks that need GPUs are placed."
+        )
+        cpu: PlacementStrategy = Field("binpack", description="How all other tasks are placed.")
 
     options: Options
 
@@ -36,71 +38,76 @@ class NodePlacement(Plugin):
     def on_session_open(self) -> None:
         nodes = self.session.nodes
         self._gpu = nodes.dimensions.position.get(GPU)
-        self._spans: dict[int, FreeRange] = {}
+        self._ranges: dict[int, FreeRange] = {}
         self._gpu_counts = np.zeros(len(nodes))
         if self._gpu is not None:
             self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
-            told = nodes.fact_column("gpus told", _told_gpus, float, lasting=True)
-            np.copyto(self._gpu_counts, told, where=~np.isnan(told))
-
-    def _resource(self, task: Task) -> int | None:
-        return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
-
-    def _strategy(self, task: Task) -> Strategy:
-        wants = wants_gpus(task, self.session.nodes)
-        return self.options.gpu if wants else self.options.cpu
-
-    def _reach(self, task: Task) -> Scope:
-        return "row" if self._strategy(task) == "spread" else "span"
+            labelled = nodes.fact_column("gpu count label", _labelled_gpus, float, lasting=True)
+            np.copyto(self._gpu_counts, labelled, where=~np.isnan(labelled))
 
     def span(self, task: Task) -> Hashable:
-        """The least and the most that is free."""
+        """The least and the most that is free, on which binpack scores depend."""
         resource = self._resource(task)
-        return None if resource is None else self._free(resource).least_and_most()
+        return None if resource is None else self._range(resource).least_and_most()
 
-    def _free(self, resource: int) -> FreeRange:
-        found = self._spans.get(resource)
-        if found is None:
-            found = self._spans[resource] = FreeRange(self.session.nodes, resource)
-        return found
+    def _scope(self, task: Task) -> Scope:
+        return "row" if self._strategy(task) == "spread" else "span"
 
-    @hookimpl(scope=_reach)
-    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        resource = self._resource(task)
-        if resource is None:
-            return None
-        free = nodes.take(nodes.table.future_idle[:, resource]).astype(np.float64)
-        room = nodes.take(nodes.table.allocatable[:, resource])
-        if self._strategy(task) == "binpack":
-            return _packed(free, room > 0)
-        if resource == _CPU:
-            return _part(free, room)
-        return _part(free / 1000, nodes.take(self._gpu_counts))
-
-    @hookimpl(scope=_reach)
+    @hookimpl(scope=_scope)
     def node_order(self, task: Task, node: NodeHandle) -> float:
         resource = self._resource(task)
         if resource is None:
             return 0.0
         free = float(node.table.future_idle.item(node.row, resource))
-        room = node.table.allocatable.item(node.row, resource)
+        allocatable = node.table.allocatable.item(node.row, resource)
         if self._strategy(task) == "binpack":
-            least, most = self._free(resource).least_and_most()
-            if room <= 0 or most == 0:
+            least, most = self._range(resource).least_and_most()
+            if allocatable <= 0 or most == 0:
                 return 0.0
-            return _MOST if least == most else _MOST * (1 - (free - least) / (most - least))
+            if least == most:
+                return _MAX_SCORE
+            return _MAX_SCORE * (1 - (free - least) / (most - least))
         if resource == _CPU:
-            return free / room if room else 0.0
+            return free / allocatable if allocatable else 0.0
         count = self._gpu_counts.item(node.row)
         return free / 1000 / count if count else 0.0
 
+    @hookimpl(scope=_scope)
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        resource = self._resource(task)
+        if resource is None:
+            return None
+        free = nodes.take(nodes.table.future_idle[:, resource]).astype(np.float64)
+        allocatable = nodes.take(nodes.table.allocatable[:, resource])
+        if self._strategy(task) == "binpack":
+            return _binpack(free, allocatable > 0)
+        if resource == _CPU:
+            return _fraction(free, allocatable)
+        return _fraction(free / 1000, nodes.take(self._gpu_counts))
 
-def _told_gpus(node: Node) -> float:
-    told = told_gpu_count(node)
-    return math.nan if told is None else told
+    # -- helpers
+
+    def _resource(self, task: Task) -> int | None:
+        return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
+
+    def _strategy(self, task: Task) -> PlacementStrategy:
+        needs_gpus = wants_gpus(task, self.session.nodes)
+        return self.options.gpu if needs_gpus else self.options.cpu
+
+    def _range(self, resource: int) -> FreeRange:
+        free_range = self._ranges.get(resource)
+        if free_range is None:
+            free_range = self._ranges[resource] = FreeRange(self.session.nodes, resource)
+        return free_range
 
 
-def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
+def _labelled_gpus(node: Node) -> float:
+    """The number of GPUs in the node's label; NaN: it has none."""
+    count = told_gpu_count(node)
+    return math.nan if count is None else count
+
+
+def _binpack(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     """9 for the least that is free among the nodes that count, 0 for the most."""
     if not counts.any():
         return None
@@ -108,10 +115,10 @@ def _packed(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     if most == 0:
         return None
     if least == most:
-        return counts * _MOST
-    return np.where(counts, _MOST * (1 - (free - least) / (most - least)), 0.0)
+        return counts * _MAX_SCORE
+    return np.where(counts, _MAX_SCORE * (1 - (free - least) / (most - least)), 0.0)
 
 
-def _part(free: np.ndarray, count: np.ndarray) -> np.ndarray:
-    part: np.ndarray = np.divide(free, count, out=np.zeros(len(free)), where=count != 0)
-    return part
+def _fraction(free: np.ndarray, size: np.ndarray) -> np.ndarray:
+    fraction: np.ndarray = np.divide(free, size, out=np.zeros(len(free)), where=size != 0)
+    return fraction

@@ -1,4 +1,4 @@
-"""Pods that want CPUs of their own go where kubelet's topology manager will admit them."""
+"""Place pods with exclusive CPUs where kubelet's topology manager will admit them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CPUs of a node by NUMA node and core, as a Numatopology object tells them."""
+"""The CPUs of a node by NUMA node and core, read from a Numatopology object."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from pumice import Raw
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
-_MOST_CPUS = 65536
+_MAX_CPUS = 65536
 
 
 @dataclass(slots=True, frozen=True, eq=False)
-class Layout:
-    """Which CPUs belong together. A set of CPUs is an integer with the bit of each one set."""
+class CpuTopology:
+    """The CPUs of each NUMA node and core. A set of CPUs is an integer with one bit per CPU."""
 
     nodes: tuple[int, ...]
     """The CPUs of every NUMA node, in order of the NUMA nodes' numbers."""
@@ -27,61 +27,61 @@ class Layout:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class NumaTopology:
-    """What the kubelet of one node said of its CPUs."""
+    """What the kubelet of one node reports of its CPUs."""
 
     policy: str
-    """The topology manager's policy; ``none`` where it is not told."""
+    """The topology manager's policy; ``none`` where it is not reported."""
     static: bool
-    """Whether the CPU manager gives containers CPUs of their own."""
-    layout: Layout
+    """Whether the CPU manager assigns exclusive CPUs."""
+    cpu_topology: CpuTopology
     free: int | None
-    """The CPUs that nobody has to himself; None where they are not told."""
+    """The CPUs that are assigned to no container; None where they are not reported."""
 
 
-class LayoutPool:
-    """One layout for all nodes that are built alike, so that answers can be shared."""
+class CpuTopologyPool:
+    """One object for all nodes with the same CPUs, so that results can be shared."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[int, ...], ...], Layout] = {}
+        self._known: dict[tuple[tuple[int, ...], ...], CpuTopology] = {}
 
-    def layout(self, nodes: Mapping[int, int], cores: Iterable[int]) -> Layout:
+    def topology(self, nodes: Mapping[int, int], cores: Iterable[int]) -> CpuTopology:
         numbers = tuple(sorted(nodes))
         by_first_cpu = tuple(sorted(cores, key=lambda cpus: cpus & -cpus))
         parts = (tuple(nodes[number] for number in numbers), numbers, by_first_cpu)
-        found = self._known.get(parts)
-        if found is None:
-            found = self._known[parts] = Layout(*parts)
-        return found
+        topology = self._known.get(parts)
+        if topology is None:
+            topology = self._known[parts] = CpuTopology(*parts)
+        return topology
 
 
-def read_topology(raw: Raw, pool: LayoutPool) -> NumaTopology:
+def read_topology(raw: Raw, pool: CpuTopologyPool) -> NumaTopology:
     """The topology in a Numatopology object.
 
-    :raises ValueError: it cannot be understood; the message names the place in the object.
+    :raises ValueError: it is malformed; the message names the field.
     """
     spec = _table(raw.get("spec"), "spec")
     policies = _table(spec.get("policies"), "spec.policies")
     resources = _table(spec.get("numares"), "spec.numares")
     nodes: dict[int, int] = {}
     cores: dict[tuple[int, int], int] = {}
-    every = 0
+    all_cpus = 0
     for key, value in _table(spec.get("cpuDetail"), "spec.cpuDetail").items():
         at = f"spec.cpuDetail.{key}"
         cpu, place = 1 << _number(key, "spec.cpuDetail"), _table(value, at)
         numa, socket, core = (
             _number(place.get(part, 0), f"{at}.{part}") for part in ("numa", "socket", "core")
         )
-        every |= cpu
+        all_cpus |= cpu
         nodes[numa] = nodes.get(numa, 0) | cpu
         cores[socket, core] = cores.get((socket, core), 0) | cpu
     free = None
     if "cpu" in resources:
-        told = _table(resources["cpu"], "spec.numares.cpu").get("allocatable", "")
-        free = cpu_set(told, "spec.numares.cpu.allocatable") & every
+        allocatable = _table(resources["cpu"], "spec.numares.cpu").get("allocatable", "")
+        free = cpu_set(allocatable, "spec.numares.cpu.allocatable") & all_cpus
     return NumaTopology(
         policy=str(policies.get("TopologyManagerPolicy") or "none"),
         static=policies.get("CPUManagerPolicy") == "static",
-        layout=pool.layout(nodes, cores.values()),
+        cpu_topology=pool.topology(nodes, cores.values()),
         free=free,
     )
 
@@ -118,6 +118,6 @@ def _number(value: Any, at: str) -> int:
         number = int(value)
     except (TypeError, ValueError):
         number = -1
-    if not 0 <= number < _MOST_CPUS:
+    if not 0 <= number < _MAX_CPUS:
         raise ValueError(f"{at}: {value!r} is no number of a CPU, core, socket or NUMA node")
     return number

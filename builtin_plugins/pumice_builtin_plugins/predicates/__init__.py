@@ -1,4 +1,4 @@
-"""Filters nodes as kube-scheduler does: labels, taints, ports, pods elsewhere, volumes, devices."""
+"""Filters nodes as kube-scheduler does: node and pod affinity, taints, ports, volumes, DRA."""
 
 from __future__ import annotations
 

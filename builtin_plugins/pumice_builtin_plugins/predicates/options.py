@@ -8,16 +8,16 @@ from pydantic import Field
 
 from pumice import Plugin
 
-_UPSTREAM = "for Volcano's files, without effect here:"
+_ACCEPTED = "accepted for Volcano's files, without effect:"
 
 
 class FilterOptions(Plugin.Options):
-    """Which of the filters are asked."""
+    """Which of the filters are on."""
 
     node_affinity: bool = Field(
         True,
         alias="predicate.NodeAffinityEnable",
-        description="heed node selectors and required node affinity",
+        description="apply node selectors and required node affinity",
     )
     ports: bool = Field(
         True, alias="predicate.NodePortsEnable", description="no host port is used twice"
@@ -25,12 +25,12 @@ class FilterOptions(Plugin.Options):
     taints: bool = Field(
         True,
         alias="predicate.TaintTolerationEnable",
-        description="taints keep off pods that do not tolerate them",
+        description="reject nodes with taints that the pod does not tolerate",
     )
     pod_affinity: bool = Field(
         True,
         alias="predicate.PodAffinityEnable",
-        description="heed required pod affinity and anti-affinity",
+        description="apply required pod affinity and anti-affinity",
     )
     volume_limits: bool = Field(
         True,
@@ -45,40 +45,40 @@ class FilterOptions(Plugin.Options):
     spread: bool = Field(
         True,
         alias="predicate.PodTopologySpreadEnable",
-        description="heed topology spread constraints that must be satisfied",
+        description="apply topology spread constraints with DoNotSchedule",
     )
     volume_binding: bool = Field(
         True,
         alias="predicate.VolumeBindingEnable",
-        description="pods go where their volumes are, or can be bound or made",
+        description="pods go where their volumes are or can be bound or provisioned",
     )
     devices: bool = Field(
         True,
         alias="predicate.DynamicResourceAllocationEnable",
-        description="pods go where the devices are that their resource claims ask for",
+        description="pods go where the devices of their resource claims can be allocated",
     )
     cache: bool = Field(
         False,
         alias="predicate.CacheEnable",
-        description=f"{_UPSTREAM} answers are always remembered",
+        description=f"{_ACCEPTED} verdicts are always cached",
     )
     volume_weight: int = Field(
         1,
         alias="volumebinding.weight",
-        description=f"{_UPSTREAM} scoring by free storage is off in kube-scheduler, too",
+        description=f"{_ACCEPTED} scoring by free storage is off in kube-scheduler, too",
     )
     volume_shape: list[dict[str, Any]] = Field(
         [],
         alias="volumebinding.shape",
-        description=f"{_UPSTREAM} scoring by free storage is off in kube-scheduler, too",
+        description=f"{_ACCEPTED} scoring by free storage is off in kube-scheduler, too",
     )
     bind_timeout: int = Field(
         600,
         alias="volumebinding.bindTimeoutSeconds",
-        description=f"{_UPSTREAM} a bind does not wait for its volumes",
+        description=f"{_ACCEPTED} a bind does not wait for its volumes",
     )
     device_timeout: int = Field(
         10,
         alias="dynamicresources.filterTimeoutSeconds",
-        description=f"{_UPSTREAM} the search for devices is bounded by steps",
+        description=f"{_ACCEPTED} the search for devices is bounded by steps",
     )

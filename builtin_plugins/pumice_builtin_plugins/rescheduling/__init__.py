@@ -1,4 +1,4 @@
-"""From time to time, let pods leave the busiest nodes so that idle ones can take them."""
+"""Periodically evict pods from the busiest nodes so that they move to idle ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From time to time, let pods leave the busiest nodes so that idle ones can take them."""
+"""Periodically evict pods from the busiest nodes so that they move to idle ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pumice import Duration, Plugin, Task, hookimpl
-from pumice_builtin_plugins.rescheduling.low_utilization import BusyNode, leaving
+from pumice_builtin_plugins.rescheduling.low_utilization import NodeUtilization, select_victims
 
 _FULL = 100.0
 
 
-class Bounds(BaseModel):
-    """Percentages of what a node has; a part that is not given bounds nothing."""
+class UsageThresholds(BaseModel):
+    """Percentages of what a node has; one that is not given is 100."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,7 +24,7 @@ class Bounds(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _in_the_plural(cls, data: Any) -> Any:
+    def _accept_pods(cls, data: Any) -> Any:
         if isinstance(data, dict) and "pods" in data and "pod" not in data:
             return {"pod" if key == "pods" else key: value for key, value in data.items()}
         return data
@@ -34,12 +34,12 @@ class Bounds(BaseModel):
 
 
 class Params(BaseModel):
-    """What the strategy ``lowNodeUtilization`` goes by."""
+    """Parameters of the strategy ``lowNodeUtilization``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    thresholds: Bounds = Bounds()
-    target_thresholds: Bounds = Field(Bounds(), alias="targetThresholds")
+    thresholds: UsageThresholds = UsageThresholds()
+    target_thresholds: UsageThresholds = Field(UsageThresholds(), alias="targetThresholds")
     priority_class: str = Field("", alias="thresholdPriorityClassName")
     node_fit: bool = Field(False, alias="nodeFit")
 
@@ -52,7 +52,7 @@ class Strategy(BaseModel):
 
 
 class Rescheduling(Plugin):
-    """Name pods of nodes that are measured to be busy, while others are measured to be idle.
+    """Select victims on nodes with high measured usage while others have low usage.
 
     Acts through the action shuffle. Usage is the average that the cluster's metrics give for
     ``metricsPeriod``; Volcano's collector writes averages of ``10m`` only, so with another period
@@ -60,16 +60,16 @@ class Rescheduling(Plugin):
     """
 
     class Options(Plugin.Options):
-        """When, by which averages and by which strategies."""
+        """When pods are moved, and by which strategies."""
 
-        interval: Duration = Field(300.0, ge=0, description="Time from one round to the next.")
+        interval: Duration = Field(300.0, ge=0, description="Time between two rounds.")
         metrics_period: str = Field(
-            "5m", alias="metricsPeriod", description="Which average of the measured usage counts."
+            "5m", alias="metricsPeriod", description="Which average of the measured usage is read."
         )
         strategies: list[Strategy] = Field(
             default_factory=list,
             description="lowNodeUtilization, with params: thresholds and targetThresholds (cpu, "
-            "memory, pod in percent), thresholdPriorityClassName and nodeFit (both unheeded).",
+            "memory, pod in percent), thresholdPriorityClassName and nodeFit (both ignored).",
         )
 
     options: Options
@@ -91,15 +91,17 @@ class Rescheduling(Plugin):
             params = strategy.params
             nodes = [self._node(row) for row in range(len(self.session.nodes))]
             low, high = params.thresholds.as_dict(), params.target_thresholds.as_dict()
-            for task in leaving(nodes, low, high, tasks):
+            for task in select_victims(nodes, low, high, tasks):
                 victims[task.uid] = task
         return list(victims.values())
 
-    def _node(self, row: int) -> BusyNode:
+    # -- helpers
+
+    def _node(self, row: int) -> NodeUtilization:
         table = self.session.nodes
         facts = table.facts[row]
         usage = self._usage(facts.name)
-        return BusyNode(
+        return NodeUtilization(
             name=facts.name,
             schedulable=not facts.unschedulable,
             cpu=int(table.allocatable[row, 0]),

@@ -1,4 +1,4 @@
-"""Fill nodes up with some resources and spread others; keep scarce resources for who needs them."""
+"""Binpack some resources and spread others; keep scarce resources for tasks that need them."""
 
 from __future__ import annotations
 

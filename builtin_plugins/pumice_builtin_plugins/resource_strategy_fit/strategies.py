@@ -1,4 +1,4 @@
-"""Which resources of a task count for a node's score, how much, and in which direction."""
+"""Which resources count for a node's score, with which weight and direction."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOST: Direction = "MostAllocated"
 
 
 class Strategy(BaseModel):
-    """What one resource adds to the score."""
+    """How one resource counts for the score."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Direction = LEAST
-    """Whether emptier nodes are better, or fuller ones; anything else means emptier."""
+    """Whether emptier or fuller nodes score higher; an unknown value means LeastAllocated."""
     weight: int = 1
 
     @field_validator("type", mode="before")
@@ -36,20 +36,18 @@ class Strategy(BaseModel):
 
 
 Strategies = Mapping[str, Strategy]
-"""By name of a resource; a name may end in ``*`` and then stands for all that begin so."""
+"""By name of a resource; a name that ends in ``*`` matches as a prefix."""
 
 
 def check_names(strategies: Strategies) -> None:
-    """:raises ValueError: a name has its ``*`` elsewhere than behind something."""
+    """:raises ValueError: a ``*`` is not at the end of a prefix."""
     for name in strategies:
         if "*" in name[:-1] or name in ("", "*"):
-            raise ValueError(
-                f"{name!r} should be a resource, or the beginning of its name and one '*'"
-            )
+            raise ValueError(f"{name!r} should be a resource, or a prefix of its name and one '*'")
 
 
 def strategy_of(name: str, strategies: Strategies) -> Strategy | None:
-    """The strategy of a resource: of its own name, else of the longest beginning that is given."""
+    """The strategy of a resource: by its name, else by the longest prefix."""
     if name in strategies:
         return strategies[name]
     matching = [
@@ -59,7 +57,7 @@ def strategy_of(name: str, strategies: Strategies) -> Strategy | None:
 
 
 class Override(BaseModel):
-    """What a pod's annotations say instead of the policy."""
+    """The strategy in a pod's annotations, which overrides the policy."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,10 +66,10 @@ class Override(BaseModel):
 
     @classmethod
     def read(cls, annotations: Mapping[str, str]) -> Override:
-        """:raises ValueError: an annotation is unreadable; the message names it."""
-        told = annotations.get(TYPE) or None
-        if told not in (None, LEAST, MOST):
-            raise ValueError(f"{TYPE}: {told!r} is neither {LEAST} nor {MOST}")
+        """:raises ValueError: an annotation is malformed; the message names it."""
+        given = annotations.get(TYPE) or None
+        if given not in (None, LEAST, MOST):
+            raise ValueError(f"{TYPE}: {given!r} is neither {LEAST} nor {MOST}")
         text = annotations.get(WEIGHT) or "{}"
         try:
             weights = json.loads(text)
@@ -80,10 +78,10 @@ class Override(BaseModel):
             valid = False
         if not valid:
             raise ValueError(f'{WEIGHT}: {text!r} should be like {{"cpu": 1}}')
-        return cls.model_validate({"type": told, "weights": weights})
+        return cls.model_validate({"type": given, "weights": weights})
 
     def applied(self, name: str, strategy: Strategy | None) -> Strategy | None:
-        """A resource's strategy for the pod; a resource that only the pod names counts, too."""
+        """A resource's strategy for the pod; the annotations may name further resources."""
         if strategy is None and name not in self.weights:
             return None
         general = strategy or Strategy()

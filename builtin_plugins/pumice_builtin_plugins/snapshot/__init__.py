@@ -1,4 +1,4 @@
-"""Hands out the state that a cycle started from, to look at or to decide again elsewhere."""
+"""Serves the state that a cycle started from, for inspection or replay."""
 
 from __future__ import annotations
 

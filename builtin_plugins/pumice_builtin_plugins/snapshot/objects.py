@@ -1,4 +1,4 @@
-"""The facts of a cluster, written as manifests by kind."""
+"""Writes the facts of a cluster as manifests, by kind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pumice_builtin_plugins.snapshot.pods import (
 )
 from pumice_builtin_plugins.snapshot.queues import write_queue
 
-_KEPT = {
+_RAW_KINDS = {
     "BindRequest": "bindRequests",
     "ConfigMap": "configMaps",
     "PersistentVolumeClaim": "persistentVolumeClaims",
@@ -43,7 +43,7 @@ _STALE = "kai.scheduler/stale-podgroup-timestamp"
 
 
 def write_objects(inventory: Inventory) -> dict[str, list[Any]]:
-    """Every object by kind; a kind of which there is none is an empty list."""
+    """Every object by kind; a kind without objects is an empty list."""
     groups, others = inventory.groups, inventory.others
     written: dict[str, list[Any]] = {
         "pods": [
@@ -57,10 +57,10 @@ def write_objects(inventory: Inventory) -> dict[str, list[Any]]:
         "podDisruptionBudgets": [_budget(budget) for budget in inventory.budgets.values()],
         "hyperNodes": [_hyper_node(hyper) for hyper in inventory.hypernodes.values()],
         "resourceQuotas": [_quota(quota) for quota in inventory.quotas.values()],
-        **{name: list(others.get(kind, {}).values()) for kind, name in _KEPT.items()},
+        **{name: list(others.get(kind, {}).values()) for kind, name in _RAW_KINDS.items()},
     }
     for kind, objects in others.items():
-        if kind not in _KEPT:
+        if kind not in _RAW_KINDS:
             written[f"{kind[0].lower()}{kind[1:]}s"] = list(objects.values())
     return written
 
@@ -72,7 +72,7 @@ def write_node(node: Node) -> Object:
         "metadata": metadata(node),
         "spec": compact(taints=list(node.taints), unschedulable=node.unschedulable),
         "status": compact(
-            allocatable=quantities(node.allocatable) | _slots(node),
+            allocatable=quantities(node.allocatable) | _max_pods(node),
             capacity=quantities(node.capacity),
             conditions=[{"type": t, "status": s} for t, s in node.conditions.items()],
             images=list(node.images),
@@ -80,7 +80,7 @@ def write_node(node: Node) -> Object:
     }
 
 
-def _slots(node: Node) -> Object:
+def _max_pods(node: Node) -> Object:
     return {PODS: str(node.max_pods)} if node.max_pods else {}
 
 
@@ -164,7 +164,7 @@ def _kai_group(group: PodGroup) -> Object:
     }
 
 
-# -- the smaller kinds
+# -- other kinds
 
 
 def _priority_class(fact: PriorityClass) -> Object:

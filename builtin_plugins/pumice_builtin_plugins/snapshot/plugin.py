@@ -1,4 +1,4 @@
-"""Hands out the state that a cycle started from, to look at or to decide again elsewhere."""
+"""Serves the state that a cycle started from, for inspection or replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class Snapshot(Plugin):
-    """Serve the policy and every object as the cycle found them.
+    """Serve the policy and every object as they were when the cycle began.
 
     ``/get-snapshot`` answers a zip archive with ``snapshot.json``: ``config`` in the shape of a
     policy file, ``schedulerParams``, ``rawObjects`` by kind as manifests, ``discovery``, and
@@ -31,6 +31,8 @@ class Snapshot(Plugin):
     @hookimpl
     def http_handlers(self) -> Mapping[str, Callable[..., Any]]:
         return {PATH: self.archive}
+
+    # -- helpers
 
     def archive(self) -> bytes:
         """The zip archive."""

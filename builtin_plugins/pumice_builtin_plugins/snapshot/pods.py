@@ -1,4 +1,4 @@
-"""Pods and their parts, written as the manifests that they could have been read from."""
+"""Writes pods as manifests that are read as the same facts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 
 def compact(**parts: Any) -> Object:
-    """The parts that say anything."""
+    """The parts that are not empty."""
     return {name: part for name, part in parts.items() if part or part is False or part == 0}
 
 
@@ -41,7 +41,7 @@ def metadata(fact: Any, **more: Any) -> Object:
 
 
 def quantities(resource: Resource) -> dict[str, str]:
-    """A resource list; what is unlimited is left out, as manifests do."""
+    """A resource list; unlimited amounts are left out."""
     return {name: quantity(name, amount) for name, amount in resource.items() if amount != math.inf}
 
 
@@ -54,14 +54,14 @@ def quantity(name: str, amount: float) -> str:
 
 
 def write_pod(pod: Pod, family: Family | None = None) -> Object:
-    """A pod that is read as the same facts, its request included.
+    """The manifest of a pod; reading it gives the same facts, the request included.
 
     ``family`` is that of the pod's group; None: the group is not known.
     """
     family = family or family_of(pod.annotations)
     manifest = _manifest(pod, family)
     read = read_pod(Raw(msgspec.json.encode(manifest)), Pool(), family)
-    # What no container asks for was asked for the pod as a whole.
+    # What no container requests was given as the request of the whole pod.
     missing = pod.request.minus(read.request)
     if any(amount < 0 for _, amount in missing.items()):
         manifest["spec"].pop("initContainers", None)

@@ -1,4 +1,4 @@
-"""Queues of both families, written as the manifests that they could have been read from."""
+"""Writes queues of both families as manifests that are read as the same facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_queue(queue: Queue) -> Object:
                 priority=queue.priority,
                 preemptMinRuntime=_duration(queue.preempt_min_runtime),
                 reclaimMinRuntime=_duration(queue.reclaim_min_runtime),
-                resources=_kai_terms(queue),
+                resources=_kai_resources(queue),
             ),
         }
     devices = queue.device_limits
@@ -37,26 +37,26 @@ def write_queue(queue: Queue) -> Object:
             parent=queue.parent,
             reclaimable=queue.reclaimable,
             affinity=dict(queue.affinity),
-            **_volcano_bound("capability", queue.limit, devices),
-            **_volcano_bound("deserved", queue.deserved, devices),
+            **_volcano_amounts("capability", queue.limit, devices),
+            **_volcano_amounts("deserved", queue.deserved, devices),
             **_volcano_guarantee(queue),
         ),
         "status": {"state": queue.state},
     }
 
 
-def _volcano_bound(part: str, bound: Resource | None, devices: Mapping[str, Any]) -> Object:
-    if bound is None:
+def _volcano_amounts(part: str, amounts: Resource | None, devices: Mapping[str, Any]) -> Object:
+    if amounts is None:
         return {}
-    return {part: quantities(bound) | dict(devices.get(part, {}))}
+    return {part: quantities(amounts) | dict(devices.get(part, {}))}
 
 
 def _volcano_guarantee(queue: Queue) -> Object:
-    told = _volcano_bound("guarantee", queue.guarantee, queue.device_limits)
-    return {"guarantee": {"resource": told["guarantee"]}} if told else {}
+    written = _volcano_amounts("guarantee", queue.guarantee, queue.device_limits)
+    return {"guarantee": {"resource": written["guarantee"]}} if written else {}
 
 
-def _kai_terms(queue: Queue) -> Object:
+def _kai_resources(queue: Queue) -> Object:
     weights = queue.over_quota_weight or Resource()
     return {
         name: {
@@ -68,8 +68,8 @@ def _kai_terms(queue: Queue) -> Object:
     }
 
 
-def _kai_amount(bound: Resource | None, name: str, unit: int) -> float:
-    amount = (bound or Resource()).get(name)
+def _kai_amount(amounts: Resource | None, name: str, unit: int) -> float:
+    amount = (amounts or Resource()).get(name)
     return -1 if amount == math.inf else amount / unit
 
 

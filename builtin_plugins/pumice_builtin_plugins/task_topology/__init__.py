@@ -1,4 +1,4 @@
-"""Tasks of roles that talk to each other share a node; roles that disturb each other do not."""
+"""Place tasks of a job by affinity and anti-affinity between their roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of roles that talk to each other share a node; roles that disturb each other do not."""
+"""Place tasks of a job by affinity and anti-affinity between their roles."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pydantic import Field
 
 from pumice import Job, NodeView, Plugin, Scope, Task, hookimpl
 from pumice_builtin_plugins.task_topology.buckets import Bucket, JobBuckets
-from pumice_builtin_plugins.task_topology.roles import Roles
+from pumice_builtin_plugins.task_topology.roles import RoleAffinity
 
 _MAX_SCORE = 100
 
 
 class TaskTopology(Plugin):
-    """Affinity between the roles of a job, as annotations of its pod group tell it.
+    """Affinity between the roles of a job, given by annotations of its pod group.
 
-    Tasks are put into buckets when the cycle begins; a node is the better the more of a task's
-    bucket it has or could take. Only what is placed in this cycle repels.
+    Tasks are put into buckets when the cycle begins; a node scores by how much of a task's bucket
+    it has or could take. As in Volcano, anti-affinity counts only tasks placed in this cycle.
     """
 
     class Options(Plugin.Options):
@@ -34,19 +34,17 @@ class TaskTopology(Plugin):
             buckets = _buckets_of(job)
             if buckets is not None:
                 self._jobs[job.uid] = buckets
-        self._settled: dict[str, JobBuckets] = {}
+        self._placed: dict[str, JobBuckets] = {}
 
-    def _of(self, task: Task) -> JobBuckets | None:
-        return None if task.job is None else self._jobs.get(task.job.uid)
-
-    # -- who goes first
+    def class_key(self, task: Task) -> bool:
+        return self._has_bucket(task)
 
     @hookimpl
     def task_order(self, left: Task, right: Task) -> int:
-        l_buckets, r_buckets = self._of(left), self._of(right)
+        l_buckets, r_buckets = self._buckets(left), self._buckets(right)
         if l_buckets is None or r_buckets is None:
             return 0
-        l_bucket, r_bucket = l_buckets.of.get(left.uid), r_buckets.of.get(right.uid)
+        l_bucket, r_bucket = l_buckets.bucket_of.get(left.uid), r_buckets.bucket_of.get(right.uid)
         if l_bucket is None or r_bucket is None:
             return (l_bucket is None) - (r_bucket is None)
         if l_buckets is not r_buckets:
@@ -54,37 +52,51 @@ class TaskTopology(Plugin):
         if l_bucket is not r_bucket:
             l_place, r_place = (-l_bucket.size, l_bucket.index), (-r_bucket.size, r_bucket.index)
             return -1 if l_place < r_place else 1
-        l_rank, r_rank = (l_buckets.roles.rank[task.role] for task in (left, right))
+        l_rank, r_rank = (l_buckets.affinity.rank[task.role] for task in (left, right))
         return (l_rank < r_rank) - (l_rank > r_rank)
 
-    # -- where to
+    def _scope(self, task: Task) -> Scope:
+        return "cluster" if self._has_bucket(task) else "static"
 
-    def class_key(self, task: Task) -> bool:
-        return self._is_drawn(task)
-
-    def _is_drawn(self, task: Task) -> bool:
-        buckets = self._of(task)
-        return buckets is not None and task.uid in buckets.of
-
-    def _reach(self, task: Task) -> Scope:
-        return "cluster" if self._is_drawn(task) else "static"
-
-    @hookimpl(scope=_reach)
+    @hookimpl(scope=_scope)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        buckets = self._of(task)
-        bucket = buckets.of.get(task.uid) if buckets is not None else None
+        buckets = self._buckets(task)
+        bucket = buckets.bucket_of.get(task.uid) if buckets is not None else None
         if buckets is None or bucket is None:
             return None
-        room = nodes.idle + nodes.releasing
-        repelling = {
-            node: buckets.roles.repulsion(task.role, placed)
+        free = nodes.idle + nodes.releasing
+        conflicts = {
+            node: buckets.affinity.conflicts(task.role, placed)
             for node, placed in buckets.placed.items()
         }
-        drawn = self._by_node(bucket.on_node, nodes) - self._by_node(repelling, nodes)
-        score = drawn + bucket.fitting(task, room)
-        score[(room < task.vector).any(axis=1)] = 0
+        placed = self._by_node(bucket.on_node, nodes) - self._by_node(conflicts, nodes)
+        score = placed + bucket.fitting(task, free)
+        score[(free < task.vector).any(axis=1)] = 0
         scaled: np.ndarray = score * (self.options.weight * _MAX_SCORE) / buckets.largest
         return scaled
+
+    @hookimpl
+    def on_allocate(self, task: Task) -> None:
+        # Tasks that had a node when the cycle began stay in their buckets.
+        buckets = self._buckets(task)
+        if buckets is not None and _is_waiting(buckets.bucket_of.get(task.uid), task):
+            buckets.place(task)
+            self._placed[task.uid] = buckets
+
+    @hookimpl
+    def on_deallocate(self, task: Task) -> None:
+        buckets = self._placed.pop(task.uid, None)
+        if buckets is not None:
+            buckets.unplace(task)
+
+    # -- helpers
+
+    def _buckets(self, task: Task) -> JobBuckets | None:
+        return None if task.job is None else self._jobs.get(task.job.uid)
+
+    def _has_bucket(self, task: Task) -> bool:
+        buckets = self._buckets(task)
+        return buckets is not None and task.uid in buckets.bucket_of
 
     def _by_node(self, counts: Mapping[str, int], nodes: NodeView) -> np.ndarray:
         column = np.zeros(len(nodes.table), np.int64)
@@ -94,22 +106,6 @@ class TaskTopology(Plugin):
                 column[row_of[node]] = count
         return nodes.take(column)
 
-    # -- what happens
-
-    @hookimpl
-    def on_allocate(self, task: Task) -> None:
-        """Tasks that had a node when the cycle began keep their place in the buckets."""
-        buckets = self._of(task)
-        if buckets is not None and _is_waiting(buckets.of.get(task.uid), task):
-            buckets.settle(task)
-            self._settled[task.uid] = buckets
-
-    @hookimpl
-    def on_deallocate(self, task: Task) -> None:
-        buckets = self._settled.pop(task.uid, None)
-        if buckets is not None:
-            buckets.unsettle(task)
-
 
 def _is_waiting(bucket: Bucket | None, task: Task) -> bool:
     return bucket is not None and task.uid in bucket.waiting
@@ -118,8 +114,10 @@ def _is_waiting(bucket: Bucket | None, task: Task) -> bool:
 def _buckets_of(job: Job) -> JobBuckets | None:
     tasks = job.tasks.values()
     try:
-        roles = Roles.read(job.group.annotations, {task.role for task in tasks if task.role})
+        affinity = RoleAffinity.read(
+            job.group.annotations, {task.role for task in tasks if task.role}
+        )
     except ValueError as error:
-        logger.warning("job {}: {}; its task topology is left aside", job.uid, error)
+        logger.warning("job {}: {}; its task topology is ignored", job.uid, error)
         return None
-    return None if roles is None else JobBuckets(roles, tasks)
+    return None if affinity is None else JobBuckets(affinity, tasks)

@@ -1,4 +1,4 @@
-"""Keep the tasks of a sub-group close together in a topology of node labels."""
+"""Place the tasks of a sub-group close together in a topology of node labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Domains of a topology: a tree of node label values, with the room below each."""
+"""Domains of a topology: a tree of node label values, with the free resources of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from pumice import NodeTable, Task
 from pumice.gpu import GPU
 
-_NO_ROOM = 1000.0
+_NOTHING_FREE = 1000.0
+"""KAI's ratio for a resource of which nothing is free."""
 
 
 class Domain:
@@ -27,15 +28,15 @@ class Domain:
         self.children: dict[str, Domain] = {}
         self.free: np.ndarray = np.zeros(0, np.int64)
         self.pods = -1
-        """How many tasks like the largest one fit; -1 where the tasks are too unlike to tell."""
+        """How many tasks like the largest one fit; -1 where the tasks differ too much to count."""
         self.ratio = 0.0
-        """How full the domain would be: the scarcest resource decides."""
+        """Requested by free amount, of the resource where it is largest."""
 
-    def walk(self) -> Iterator[Domain]:
+    def subtree(self) -> Iterator[Domain]:
         """This domain and all below it, in the order of the children."""
         yield self
         for child in self.children.values():
-            yield from child.walk()
+            yield from child.subtree()
 
     def fits(self, count: int) -> bool:
         return self.pods >= count if self.pods >= 0 else self.ratio <= 1
@@ -68,17 +69,17 @@ class Topology:
     def common(self, rows: Iterable[int], deepest: int) -> Domain:
         """The deepest domain that holds all these rows, not below ``deepest``."""
         paths = [self.path_of[row] for row in rows]
-        found = self.root
+        common = self.root
         for depth in range(1, deepest + 1):
             ids = {path[depth].id for path in paths}
             if len(ids) != 1:
                 break
-            found = paths[0][depth]
-        return found
+            common = paths[0][depth]
+        return common
 
 
-class Demand:
-    """What a set of tasks asks for together, and of one node at a time."""
+class GroupRequest:
+    """The request of a set of tasks: of all together, and of the largest one."""
 
     def __init__(self, nodes: NodeTable, tasks: Sequence[Task]) -> None:
         self._gpu = nodes.dimensions.position.get(GPU)
@@ -88,7 +89,7 @@ class Demand:
         self.total = vectors.sum(axis=0)
         self.largest = vectors.max(axis=0)
         asked = vectors > 0
-        # Tasks are alike when each resource beyond cpu and memory is asked by all or by none.
+        # KAI counts tasks only if each resource beside cpu and memory is requested by all or none.
         scalars = asked[:, 2:]
         self.alike = bool((scalars.all(axis=0) | ~scalars.any(axis=0)).all())
         portions = {task.gpu.portion for task in tasks if task.gpu.portion}
@@ -101,7 +102,7 @@ class Demand:
         return vector
 
     def copies(self, free: np.ndarray) -> np.ndarray:
-        """Per node, how many tasks like the largest fit into what will be free."""
+        """Per node, how many tasks like the largest fit into the future idle amounts."""
         asked = np.flatnonzero(self.largest > 0)
         if set(asked.tolist()) <= {self._pods}:
             return np.full(len(free), self.count)
@@ -109,27 +110,27 @@ class Demand:
         return fits.clip(0)
 
     def ratio(self, free: np.ndarray) -> float:
-        """The largest part of a resource that the tasks would take."""
+        """The largest ratio of requested to free amount over all resources."""
         worst = 0.0
-        for position, (asked, room) in enumerate(
+        for position, (asked, available) in enumerate(
             zip(self.total.tolist(), free.tolist(), strict=True)
         ):
             if not asked or position == self._pods:
                 continue
-            if room > 0:
-                worst = max(worst, asked / room)
+            if available > 0:
+                worst = max(worst, asked / available)
             else:
-                worst = max(worst, math.inf if position == self._gpu else _NO_ROOM)
+                worst = max(worst, math.inf if position == self._gpu else _NOTHING_FREE)
         return worst
 
 
-def measure(domain: Domain, nodes: NodeTable, demand: Demand) -> None:
-    """Find the room of a domain and of all below it, and put the tightest children first."""
+def measure(domain: Domain, nodes: NodeTable, request: GroupRequest) -> None:
+    """Compute what fits into a domain and each one below, and sort children tightest first."""
     free = nodes.future_idle[domain.rows]
     domain.free = free.sum(axis=0)
-    domain.ratio = demand.ratio(domain.free)
-    domain.pods = int(demand.copies(free).sum()) if demand.alike else -1
+    domain.ratio = request.ratio(domain.free)
+    domain.pods = int(request.copies(free).sum()) if request.alike else -1
     for child in domain.children.values():
-        measure(child, nodes, demand)
+        measure(child, nodes, request)
     ordered = sorted(domain.children.values(), key=lambda child: (-child.ratio, child.id))
     domain.children = {child.id: child for child in ordered}

@@ -1,4 +1,4 @@
-"""Keep the tasks of a sub-group close together in a topology of node labels."""
+"""Place the tasks of a sub-group close together in a topology of node labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from pumice import Job, NodeView, Plugin, Refusal, Scope, SubJob, Task, hookimpl
 from pumice.gang import SubGroupSet, active_tasks
-from pumice_builtin_plugins.topology.domains import Demand, Domain, Topology, measure
+from pumice_builtin_plugins.topology.domains import Domain, GroupRequest, Topology, measure
 
 _SCORE = 10_000
 
@@ -17,8 +17,8 @@ _SCORE = 10_000
 class TopologyPlugin(Plugin):
     """Place a sub-group inside one domain of its required level, as deep as it prefers.
 
-    Domains are tried from the deepest level up, the tightest that fits first. Inside a set of
-    nodes the roomier domains of the preferred level score higher.
+    Domains are tried from the deepest level up, the tightest that fits first. As in KAI, inside a
+    set of nodes the emptier domains of the preferred level score higher all the same.
     """
 
     @hookimpl
@@ -28,7 +28,11 @@ class TopologyPlugin(Plugin):
             name: Topology(raw, self.session.nodes) for name, raw in sorted(objects.items())
         }
         self._scores: dict[str, np.ndarray] = {}
-        """Per sub-group name: the score of each node; NaN: the node is out."""
+        """Per sub-group name: the score of each node; NaN: the node is not allowed."""
+
+    def class_key(self, task: Task) -> Hashable:
+        """Whether the task has a topology constraint; others are not scored."""
+        return _is_constrained(task)
 
     @hookimpl
     def pre_job_allocation(self, job: Job) -> None:
@@ -54,27 +58,43 @@ class TopologyPlugin(Plugin):
             required, preferred = self._depths(topology, constraint)
         except ValueError as error:
             return self._refuse(job, f"topology {name}: {error}")
-        demand = Demand(self.session.nodes, tasks)
-        if demand.mixed_portions:
-            return self._refuse(job, "tasks of one sub-group ask for different parts of a GPU")
+        request = GroupRequest(self.session.nodes, tasks)
+        if request.mixed_portions:
+            return self._refuse(job, "tasks of one sub-group request different parts of a GPU")
         inside = [row for row in nodes.tolist() if row in topology.path_of]
         if not inside:
             return self._refuse(job, f"no node is part of topology {name}")
         deepest = preferred or required
         start = topology.common(inside, deepest)
-        measure(start, self.session.nodes, demand)
-        if not start.fits(demand.count):
+        measure(start, self.session.nodes, request)
+        if not start.fits(request.count):
             return self._refuse(job, f"topology {name} has no room in {start.id}")
         if preferred:
             self._score(sub_group.name, start, preferred)
-        found = self._fitting(topology, start, deepest, required, pod_sets, demand)
-        if not found:
+        domains = self._fitting(topology, start, deepest, required, pod_sets, request)
+        if not domains:
             return self._refuse(
                 job, f"no domain of {constraint.get('requiredTopologyLevel')} has enough room"
             )
         allowed = set(inside)
-        sets = [np.array([r for r in d.rows if r in allowed], dtype=np.intp) for d in found]
+        sets = [np.array([r for r in d.rows if r in allowed], dtype=np.intp) for d in domains]
         return [rows for rows in sets if len(rows)]
+
+    def _scope(self, task: Task) -> Scope:
+        return "cluster" if _is_constrained(task) else "static"
+
+    @hookimpl(scope=_scope)
+    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
+        if not self._scores or task.sub_job is None or not _is_constrained(task):
+            return None
+        scores = self._scores.get(task.sub_job.name)
+        group = task.sub_job.parent
+        while scores is None and group is not None:
+            scores = self._scores.get(group.name)
+            group = group.parent
+        return None if scores is None else nodes.take(scores)
+
+    # -- helpers
 
     @staticmethod
     def _refuse(job: Job, why: str) -> list[np.ndarray]:
@@ -83,7 +103,7 @@ class TopologyPlugin(Plugin):
 
     @staticmethod
     def _depths(topology: Topology, constraint: Mapping[str, Any]) -> tuple[int, int]:
-        """Depths of the required and the preferred level; 0 for one that is not asked."""
+        """Depths of the required and the preferred level; 0 for one that is not given."""
         depths = []
         for key in ("requiredTopologyLevel", "preferredTopologyLevel"):
             level = constraint.get(key)
@@ -105,24 +125,24 @@ class TopologyPlugin(Plugin):
         deepest: int,
         required: int,
         pod_sets: Mapping[str, SubJob],
-        demand: Demand,
+        request: GroupRequest,
     ) -> list[Domain]:
-        """Domains with room, the deepest level first, the tightest first within a level."""
-        hosts = self._hosting(topology, required, pod_sets)
-        found = []
+        """Domains that fit, the deepest level first, the tightest first within a level."""
+        active = self._active_domains(topology, required, pod_sets)
+        fitting = []
         for depth in range(deepest, required - 1, -1):
-            for domain in start.walk():
-                if domain.depth != depth or not domain.fits(demand.count):
+            for domain in start.subtree():
+                if domain.depth != depth or not domain.fits(request.count):
                     continue
-                if hosts is not None and not self._below(topology, domain, required, hosts):
+                if active is not None and not self._below(topology, domain, required, active):
                     continue
-                found.append(domain)
-        return found
+                fitting.append(domain)
+        return fitting
 
-    def _hosting(
+    def _active_domains(
         self, topology: Topology, required: int, pod_sets: Mapping[str, SubJob]
     ) -> set[str] | None:
-        """Domains of the required level that hold tasks already; None: no such bond."""
+        """Domains of the required level that have active tasks of the job; None: no restriction."""
         if not required:
             return None
         row_of = self.session.nodes.row_of
@@ -136,37 +156,19 @@ class TopologyPlugin(Plugin):
         return {path[required].id for path in paths} or None
 
     @staticmethod
-    def _below(topology: Topology, domain: Domain, required: int, hosts: set[str]) -> bool:
-        return topology.path_of[domain.rows[0]][required].id in hosts
+    def _below(topology: Topology, domain: Domain, required: int, active: set[str]) -> bool:
+        return topology.path_of[domain.rows[0]][required].id in active
 
     def _score(self, name: str, start: Domain, preferred: int) -> None:
-        domains = [d for d in start.walk() if d.depth == preferred]
+        domains = [d for d in start.subtree() if d.depth == preferred]
         scores = np.full(len(self.session.nodes), np.nan)
         for number, domain in enumerate(domains, 1):
             scores[domain.rows] = 10 * number // len(domains) * _SCORE
         self._scores[name] = scores
 
-    def class_key(self, task: Task) -> Hashable:
-        """Tasks without any constraint are never scored."""
-        return _is_constrained(task)
-
-    def _reach(self, task: Task) -> Scope:
-        return "cluster" if _is_constrained(task) else "static"
-
-    @hookimpl(scope=_reach)
-    def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        if not self._scores or task.sub_job is None or not _is_constrained(task):
-            return None
-        scores = self._scores.get(task.sub_job.name)
-        group = task.sub_job.parent
-        while scores is None and group is not None:
-            scores = self._scores.get(group.name)
-            group = group.parent
-        return None if scores is None else nodes.take(scores)
-
 
 def _is_constrained(task: Task) -> bool:
-    """Whether the task's sub-group or one above it asks for a topology."""
+    """Whether the task's sub-group or one above it has a topology constraint."""
     if task.sub_job is None:
         return False
     if task.sub_job.topology_constraint:

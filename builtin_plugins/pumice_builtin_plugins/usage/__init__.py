@@ -1,4 +1,4 @@
-"""Keep away from nodes that are measured to be busy."""
+"""Avoid nodes with a high measured load."""
 
 from __future__ import annotations
 

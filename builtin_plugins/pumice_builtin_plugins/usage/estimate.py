@@ -1,4 +1,4 @@
-"""What a pod will use, estimated from what it asks for, until measurements show it."""
+"""The expected use of a pod, estimated from its requests and limits."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def _amount(name: str) -> BeforeValidator:
 
 
 class Estimator(BaseModel):
-    """How requests are turned into expected use."""
+    """How expected use is computed from requests and limits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_ratio: float = Field(0.7, ge=0)
-    """The part of its request that a pod uses."""
+    """The fraction of its request that a pod uses."""
     burst_ratio: float = Field(0.0, ge=0)
-    """The part it uses of what its limit allows above the request."""
+    """The fraction it uses of what its limit allows above the request."""
     risk_threshold: float = Field(0.6, ge=0)
-    """From this load of a node on, estimates are raised."""
+    """From this load of a node on, estimates are multiplied by ``risk_factor``."""
     risk_factor: float = Field(1.2, ge=0)
     be_cpu: Annotated[float, _amount("cpu")] = 250
     """Thousandths of a core that a pod without requests uses."""
@@ -43,7 +43,7 @@ class Amounts(NamedTuple):
 
 
 def estimate(pod: Pod, estimator: Estimator, *, best_effort: bool, at_risk: bool) -> Amounts:
-    """What the pod will use on a node that is loaded so much, or not, that it is a risk."""
+    """What the pod is expected to use; ``at_risk``: the node's load is above the threshold."""
     risk = estimator.risk_factor if at_risk else 1.0
     if best_effort:
         return Amounts(estimator.be_cpu * risk, estimator.be_mem * risk)

@@ -317,9 +317,9 @@ class TestContract:
     @pytest.mark.parametrize("name", Catalog().names("plugin"))
     def test_every_installed_plugin_keeps_it(self, name):
         caches = {
-            "nodeorder": frozenset({"_wishes"}),
+            "nodeorder": frozenset({"_terms"}),
             "fairshare": frozenset({"_order"}),
-            "nodeplacement": frozenset({"_spans"}),
+            "nodeplacement": frozenset({"_ranges"}),
             "kai_predicates": frozenset({"_affinity", "_ports", "_volumes"}),
         }
         assert broken_rules(name, seeds=3, caches=caches.get(name, frozenset())) == set()

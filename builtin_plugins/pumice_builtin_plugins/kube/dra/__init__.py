@@ -1,1 +1,1 @@
-"""Dynamic resource allocation: claims, device selectors and the search for devices."""
+"""Dynamic resource allocation: resource claims, the devices of nodes, and CEL selectors."""

@@ -1,4 +1,4 @@
-"""Dynamic resources: whether a node has the devices that the claims of a task ask for."""
+"""Allocates devices of nodes to the resource claims of tasks."""
 
 from __future__ import annotations
 
@@ -8,47 +8,48 @@ from typing import Any
 import numpy as np
 
 from pumice import Code, Task
-from pumice_builtin_plugins.kube.dra.claims import (
-    Claim,
+from pumice_builtin_plugins.kube.dra.objects import (
     Device,
-    DeviceBook,
     DeviceError,
     DeviceId,
-    Request,
+    DeviceRequest,
+    DraObjects,
+    ResourceClaim,
     allocated_devices,
 )
-from pumice_builtin_plugins.kube.filter_reasons import STATUSES
+from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 
 ELSEWHERE = STATUSES.id("resourceclaim not available on the node", Code.UNRESOLVABLE)
-LACKING = STATUSES.id("cannot allocate all claims", Code.UNRESOLVABLE)
+NOT_ALLOCATABLE = STATUSES.id("cannot allocate all claims", Code.UNRESOLVABLE)
 
-_PATIENCE = 20_000
-"""Combinations of devices that are tried for one node before it counts as unable."""
+_MAX_STEPS = 20_000
+"""Devices that are tried for one node before the search is given up."""
 
-Picks = tuple[tuple[Request, Device], ...]
-Grant = dict[str, Picks]
+Picks = tuple[tuple[DeviceRequest, Device], ...]
+Allocation = dict[str, Picks]
 """Devices by claim."""
 
 
-class Devices:
-    """The devices of a session, with what the tasks placed in it have taken so far."""
+class DeviceAllocator:
+    """The devices of a session, and those that tasks placed in it have reserved."""
 
-    def __init__(self, book: DeviceBook) -> None:
-        self._book = book
-        self._taken: set[DeviceId] = set(book.in_use)
-        self._granted: Grant = {}
+    def __init__(self, objects: DraObjects) -> None:
+        self._objects = objects
+        self._in_use: set[DeviceId] = set(objects.in_use)
+        self._allocated: Allocation = {}
+        """Claims that were allocated in this cycle, or adopted."""
         self._users: dict[str, set[str]] = {}
-        """Claim → the placed tasks that use what was granted to it in this cycle."""
+        """Claim → the placed tasks that use its allocation."""
         self._claims_of: dict[str, list[str]] = {}
-        """Placed task → its claims of that kind."""
+        """Placed task → its claims that are allocated here."""
         self._adopted: set[str] = set()
-        """Claims whose allocation in the cluster counts as granted here, so it can be released."""
+        """Claims whose allocation in the cluster counts as made here, so it can be released."""
 
     def adopt(self, task: Task) -> None:
-        """Count what the claims of a running task hold as granted to it."""
-        by_id = {device.id: device for device in self._book.devices}
+        """Count the allocations of a running task's claims as made here."""
+        by_id = {device.id: device for device in self._objects.devices}
         keys = []
-        for claim in self._book.claims(task.pod):
+        for claim in self._objects.claims(task.pod):
             if claim.allocation is None:
                 continue
             keys.append(claim.key)
@@ -56,7 +57,7 @@ class Devices:
             if claim.key not in self._adopted:
                 self._adopted.add(claim.key)
                 request = claim.requests[0][0]
-                self._granted[claim.key] = tuple(
+                self._allocated[claim.key] = tuple(
                     (request, by_id[identity])
                     for identity in allocated_devices(claim.allocation)
                     if identity in by_id
@@ -65,137 +66,146 @@ class Devices:
 
     def check(self, task: Task) -> None:
         """:raises DeviceError: no node at all can serve the task's claims."""
-        for claim in self._book.claims(task.pod):
+        for claim in self._objects.claims(task.pod):
             if claim.deleting:
                 raise DeviceError("resourceclaim is being deleted")
 
     def status(self, task: Task, row: int) -> int:
-        plan = self._plan(task, row)
-        return plan if isinstance(plan, int) else 0
+        """The filter's status of one node."""
+        allocation = self._find(task, row)
+        return allocation if isinstance(allocation, int) else 0
 
     def statuses(self, task: Task, rows: np.ndarray) -> np.ndarray:
+        """The filter's status of each of the rows."""
         return np.array([self.status(task, row) for row in rows.tolist()], np.int64)
 
-    def _plan(self, task: Task, row: int) -> Grant | int:
-        """The devices for the claims that have none yet, or the objection."""
-        open_claims = []
-        try:
-            for claim in self._book.claims(task.pod):
-                if claim.allocation is not None and claim.key not in self._adopted:
-                    if not self._book.nodes_of(claim.allocation)[row]:
-                        return ELSEWHERE
-                elif claim.key in self._granted:
-                    if not all(device.nodes[row] for _, device in self._granted[claim.key]):
-                        return ELSEWHERE
-                else:
-                    open_claims.append(claim)
-            if not open_claims:
-                return {}
-            devices = [device for device in self._book.devices if device.nodes[row]]
-            grant = _Search(devices, self._taken).first(open_claims)
-            return LACKING if grant is None else grant
-        except DeviceError as error:
-            return STATUSES.id(str(error), Code.ERROR)
-
     def reserve(self, task: Task, row: int) -> str | None:
-        """Take the devices for a task that has been placed; answers why not, if not."""
-        plan = self._plan(task, row)
-        if isinstance(plan, int):
-            return str(STATUSES.error((plan,)))
-        self._granted.update(plan)
-        self._taken.update(_exclusive(plan))
-        keys = [claim.key for claim in self._book.claims(task.pod) if claim.key in self._granted]
+        """Allocate the devices of a task that has been placed; the reason if that fails."""
+        allocation = self._find(task, row)
+        if isinstance(allocation, int):
+            return str(STATUSES.error((allocation,)))
+        self._allocated.update(allocation)
+        self._in_use.update(_exclusive(allocation))
+        claims = self._objects.claims(task.pod)
+        keys = [claim.key for claim in claims if claim.key in self._allocated]
         self._claims_of[task.uid] = keys
         for key in keys:
             self._users.setdefault(key, set()).add(task.uid)
         return None
 
     def release(self, task: Task) -> None:
+        """Take the task's devices back where it was the last user of a claim."""
         for key in self._claims_of.pop(task.uid, ()):
             users = self._users[key]
             users.remove(task.uid)
             if not users:
                 del self._users[key]
-                self._taken.difference_update(_exclusive({key: self._granted.pop(key)}))
+                self._in_use.difference_update(_exclusive({key: self._allocated.pop(key)}))
 
-    def plan(self, task: Task) -> dict[str, list[DeviceId]]:
-        """Claim → devices, as granted in this cycle."""
+    def allocated(self, task: Task) -> dict[str, list[DeviceId]]:
+        """Claim → devices, as allocated in this cycle."""
         return {
-            key: [device.id for _, device in self._granted[key]]
+            key: [device.id for _, device in self._allocated[key]]
             for key in self._claims_of.get(task.uid, ())
         }
 
+    def _find(self, task: Task, row: int) -> Allocation | int:
+        """Devices for the claims that have none yet, or the status of the filter."""
+        unallocated = []
+        try:
+            for claim in self._objects.claims(task.pod):
+                if claim.allocation is not None and claim.key not in self._adopted:
+                    if not self._objects.nodes_of(claim.allocation)[row]:
+                        return ELSEWHERE
+                elif claim.key in self._allocated:
+                    if not all(device.nodes[row] for _, device in self._allocated[claim.key]):
+                        return ELSEWHERE
+                else:
+                    unallocated.append(claim)
+            if not unallocated:
+                return {}
+            devices = [device for device in self._objects.devices if device.nodes[row]]
+            allocation = _Search(devices, self._in_use).first(unallocated)
+            return NOT_ALLOCATABLE if allocation is None else allocation
+        except DeviceError as error:
+            return STATUSES.id(str(error), Code.ERROR)
 
-def _exclusive(grant: Grant) -> set[DeviceId]:
-    """The devices that nobody else can have."""
+
+def _exclusive(allocation: Allocation) -> set[DeviceId]:
+    """The devices that no other claim can have: those without admin access."""
     return {
-        device.id for picks in grant.values() for request, device in picks if not request.shared
+        device.id
+        for picks in allocation.values()
+        for request, device in picks
+        if not request.admin_access
     }
 
 
 class _Search:
-    """Finds devices for all requests of some claims, the first combination that fits."""
+    """Depth-first search for devices for all requests of some claims."""
 
-    def __init__(self, devices: Sequence[Device], taken: set[DeviceId]) -> None:
+    def __init__(self, devices: Sequence[Device], in_use: set[DeviceId]) -> None:
         self._devices = devices
-        self._taken = set(taken)
+        self._in_use = set(in_use)
         self._steps = 0
 
-    def first(self, claims: Sequence[Claim]) -> Grant | None:
-        """None: there is no combination.
+    def first(self, claims: Sequence[ResourceClaim]) -> Allocation | None:
+        """The first combination that fits; None: there is none.
 
-        :raises DeviceError: a selector has no value for some device.
+        :raises DeviceError: a selector fails for some device.
         """
         return next(self._claims(claims, {}), None)
 
-    def _claims(self, claims: Sequence[Claim], grant: Grant) -> Iterator[Grant]:
+    def _claims(
+        self, claims: Sequence[ResourceClaim], allocation: Allocation
+    ) -> Iterator[Allocation]:
         if not claims:
-            yield grant
+            yield allocation
             return
         claim = claims[0]
         for picks in self._requests(claim, 0, ()):
-            yield from self._claims(claims[1:], {**grant, claim.key: picks})
+            yield from self._claims(claims[1:], {**allocation, claim.key: picks})
 
-    def _requests(self, claim: Claim, index: int, found: Picks) -> Iterator[Picks]:
+    def _requests(self, claim: ResourceClaim, index: int, picks: Picks) -> Iterator[Picks]:
         if index == len(claim.requests):
-            yield found
+            yield picks
             return
         for request in claim.requests[index]:
             candidates = self._candidates(request)
-            count = request.wanted or len(candidates)
+            count = request.number or len(candidates)
             if count:
-                for more in self._some(claim, request, candidates, count, found):
+                for more in self._pick(claim, request, candidates, count, picks):
                     yield from self._requests(claim, index + 1, more)
 
-    def _some(
+    def _pick(
         self,
-        claim: Claim,
-        request: Request,
+        claim: ResourceClaim,
+        request: DeviceRequest,
         candidates: Sequence[Device],
         count: int,
-        found: Picks,
+        picks: Picks,
     ) -> Iterator[Picks]:
-        """Ways to add ``count`` of the candidates, in order."""
+        """The picks with ``count`` of the candidates added, in every way, in order."""
         if count == 0:
-            yield found
+            yield picks
             return
         for position, device in enumerate(candidates[: len(candidates) - count + 1]):
             self._steps += 1
-            if self._steps > _PATIENCE:
+            if self._steps > _MAX_STEPS:
                 return
-            if self._busy(request, device) or not _agrees(claim, request, device, found):
+            if self._is_in_use(request, device) or not _matches(claim, request, device, picks):
                 continue
-            if not request.shared:
-                self._taken.add(device.id)
-            more = (*found, (request, device))
-            yield from self._some(claim, request, candidates[position + 1 :], count - 1, more)
-            if not request.shared:
-                self._taken.discard(device.id)
+            if not request.admin_access:
+                self._in_use.add(device.id)
+            more = (*picks, (request, device))
+            yield from self._pick(claim, request, candidates[position + 1 :], count - 1, more)
+            if not request.admin_access:
+                self._in_use.discard(device.id)
 
-    def _busy(self, request: Request, device: Device) -> bool:
-        return not request.shared and device.id in self._taken
+    def _is_in_use(self, request: DeviceRequest, device: Device) -> bool:
+        return not request.admin_access and device.id in self._in_use
 
-    def _candidates(self, request: Request) -> list[Device]:
+    def _candidates(self, request: DeviceRequest) -> list[Device]:
         return [
             device
             for device in self._devices
@@ -203,15 +213,15 @@ class _Search:
         ]
 
 
-def _agrees(claim: Claim, request: Request, device: Device, found: Picks) -> bool:
-    """Whether the device has the same attributes as those that it must have in common with."""
-    for attribute, names in claim.same:
+def _matches(claim: ResourceClaim, request: DeviceRequest, device: Device, picks: Picks) -> bool:
+    """Whether the device agrees with those picked so far in the claim's matchAttributes."""
+    for attribute, names in claim.match_attributes:
         if names and request.name not in names:
             continue
         value: Any = device.attributes.get(attribute)
         if value is None:
             return False
-        for earlier, other in found:
+        for earlier, other in picks:
             if (not names or earlier.name in names) and other.attributes.get(attribute) != value:
                 return False
     return True

@@ -1,4 +1,4 @@
-"""As much of the Common Expression Language as selectors of devices use."""
+"""The part of the Common Expression Language that device selectors use."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class CelError(Exception):
-    """An expression that cannot be read, or has no value for this device."""
+    """An expression that cannot be parsed, or that fails for this device."""
 
 
 @total_ordering
 class Version:
-    """A semantic version; one with a suffix comes before the one without."""
+    """A semantic version; a pre-release comes before its release."""
 
     def __init__(self, text: str) -> None:
         core, _, suffix = text.partition("+")[0].partition("-")
@@ -86,7 +86,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 class _Parser:
-    """Recursive descent; every rule gives a function of the variables."""
+    """Recursive descent; every rule returns a function of the variables."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
@@ -126,7 +126,7 @@ class _Parser:
         return lambda env: yes(env) if condition(env) else no(env)
 
     def _logical(self, sign: str) -> Expression:
-        """Both sides may decide alone, even where the other has no value."""
+        """As CEL does, one side may decide alone even where the other fails."""
         decisive = sign == "||"
         left = self._logical("&&") if decisive else self._relation()
         while self._take(sign):
@@ -272,7 +272,7 @@ def _unescaped(text: str) -> str:
 def compiled(text: str) -> Expression:
     """The expression as a function of its variables.
 
-    :raises CelError: it cannot be read; the function raises it, too.
+    :raises CelError: it cannot be parsed; the function itself raises it where it fails.
     """
     try:
         return _Parser(text).parse()

@@ -1,4 +1,4 @@
-"""What hypernodes have and hold: sums over the nodes below each, and how full that makes them."""
+"""Resources and tasks of hypernodes: sums over the nodes below each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from pumice import MIN_RESOURCE, Resource, Session, SubJob, Task, TaskStatus
 
 
-class HyperLoad:
+class HyperNodeResources:
     """One row for each hypernode, the virtual root included, in the order of their names.
 
-    Room is as the cycle found it; only ``used`` follows what happens.
+    As in Volcano only ``used`` is updated during a cycle; idle amounts stay as they were.
     """
 
     def __init__(self, session: Session, weights: Mapping[str, int]) -> None:
@@ -40,34 +40,30 @@ class HyperLoad:
         return np.array([column[inside].sum(axis=0) for inside in self.members], np.int64)
 
     def count(self, task: Task, sign: int) -> None:
-        """Add what a task uses to every hypernode above its node, or take it away."""
+        """Add a task's request to every hypernode above its node (1), or subtract it (-1)."""
         row = self._row_of.get(task.node)
         if row is not None:
             self.used[self._above[row]] += sign * task.vector
 
-    # -- room
-
     def needed(self, resource: Resource) -> dict[int, float]:
-        """An amount by dimension; cpu and memory are always looked at."""
+        """The amounts to compare, by dimension; cpu and memory always."""
         return {
             self._position.get(name, -1): value
             for name, value in resource.items()
             if value >= MIN_RESOURCE or name in ("cpu", "memory")
         }
 
-    def has_idle(self, hyper_node: str, needed: Mapping[int, float]) -> bool:
-        """Whether there was room when the cycle began, or would be after what is leaving."""
+    def fits_idle(self, hyper_node: str, needed: Mapping[int, float]) -> bool:
+        """Whether the amounts fit into idle or future idle, as of the cycle's beginning."""
         index = self.index[hyper_node]
-        return _holds(self._idle[index], needed) or _holds(self._future_idle[index], needed)
+        return _fits(self._idle[index], needed) or _fits(self._future_idle[index], needed)
 
-    def could_hold(self, hyper_node: str, needed: Mapping[int, float]) -> bool:
-        """Whether there would be room if nothing ran there."""
-        return _holds(self.allocatable[self.index[hyper_node]], needed)
+    def fits_allocatable(self, hyper_node: str, needed: Mapping[int, float]) -> bool:
+        """Whether the amounts would fit if nothing ran there."""
+        return _fits(self.allocatable[self.index[hyper_node]], needed)
 
-    # -- fullness
-
-    def fullness(self, request: np.ndarray) -> np.ndarray:
-        """How full each hypernode would be with the request, from 0 to 1; 0 if it were overfull."""
+    def binpack(self, request: np.ndarray) -> np.ndarray:
+        """How full each hypernode would be with the request, 0 to 1; 0 if it does not fit."""
         score = np.zeros(len(self.names))
         overfull = np.zeros(len(self.names), bool)
         total = 0
@@ -76,58 +72,61 @@ class HyperLoad:
             if amount <= 0:
                 continue
             total += weight
-            room, held = self.allocatable[:, dimension], self.used[:, dimension] + amount
-            overfull |= held > room
-            score += np.divide(held * weight, room, out=np.zeros(len(room)), where=room > 0)
+            size, used = self.allocatable[:, dimension], self.used[:, dimension] + amount
+            overfull |= used > size
+            score += np.divide(used * weight, size, out=np.zeros(len(size)), where=size > 0)
         return np.where(overfull, 0.0, score / total) if total else score
 
 
-def _holds(room: np.ndarray, needed: Mapping[int, float]) -> bool:
+def _fits(available: np.ndarray, needed: Mapping[int, float]) -> bool:
+    # With Volcano's tolerance for rounding.
     return all(
-        position >= 0 and amount < room[position] + MIN_RESOURCE
+        position >= 0 and amount < available[position] + MIN_RESOURCE
         for position, amount in needed.items()
     )
 
 
-class Whereabouts:
+class SubJobTasks:
     """How many tasks of a sub-job each node has; an evicted task counts until it is gone."""
 
-    def __init__(self, row_of: Mapping[str, int], *, remembers: bool = True) -> None:
-        """``remembers``: counts are kept; without, all tasks are counted for every question."""
+    def __init__(self, row_of: Mapping[str, int], *, cached: bool = True) -> None:
+        """``cached``: counts are kept up to date; without, each is made when asked for."""
         self._row_of = row_of
-        self._remembers = remembers
+        self._cached = cached
         self._counts: dict[str, np.ndarray] = {}
         self._placed: dict[str, int] = {}
 
-    def of(self, sub_job: SubJob) -> np.ndarray:
-        """By row. Counted on first use, for few sub-jobs are ever asked about."""
+    def by_node(self, sub_job: SubJob) -> np.ndarray:
+        """By row. Counted on first use, as few sub-jobs are ever asked about."""
         counts = self._counts.get(sub_job.uid)
-        if counts is None or not self._remembers:
+        if counts is None or not self._cached:
             counts = self._counts[sub_job.uid] = np.zeros(len(self._row_of), np.int64)
             for task in sub_job.tasks.values():
                 if task.node in self._row_of:
                     counts[self._row_of[task.node]] += 1
         return counts
 
-    def placed(self, task: Task) -> None:
+    def add(self, task: Task) -> None:
+        """The task has been placed; an undone eviction is ignored, as the task still counts."""
         if task.status in (TaskStatus.ALLOCATED, TaskStatus.PIPELINED):
             self._placed[task.uid] = self._row_of[task.node]
-            self._add(task, 1)
+            self._update(task, 1)
 
-    def taken_back(self, task: Task) -> None:
+    def remove(self, task: Task) -> None:
+        """A placement of this cycle has been undone."""
         if task.uid in self._placed:
-            self._add(task, -1)
+            self._update(task, -1)
             del self._placed[task.uid]
 
-    def _add(self, task: Task, sign: int) -> None:
+    def _update(self, task: Task, sign: int) -> None:
         counts = self._counts.get(task.sub_job.uid) if task.sub_job is not None else None
         if counts is not None:
             counts[self._placed[task.uid]] += sign
 
 
-def break_ties(scores: np.ndarray, held: np.ndarray, count: int) -> np.ndarray:
-    """Where several have the highest score, add the part of ``count`` tasks that each holds."""
+def break_ties(scores: np.ndarray, placed: np.ndarray, count: int) -> np.ndarray:
+    """Where several have the highest score, add the fraction of ``count`` tasks placed there."""
     best = scores == scores.max()
     if not count or best.sum() < 2:
         return scores
-    return np.where(best, scores + held / count, scores)
+    return np.where(best, scores + placed / count, scores)

@@ -1,4 +1,4 @@
-"""Reasons of single filters, numbered, and how several of them become one fit error."""
+"""Statuses of single filters, numbered, and how several of them become one fit error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pumice import Code, FitError, NodeVerdicts, Status
 
 
 class StatusTable:
-    """Statuses by small integer, so that a filter can answer for many nodes. 0 is no objection.
+    """Statuses by small integer, so that a filter answers for many nodes at once; 0 is a pass.
 
     Process-wide and append-only, as the table of fit errors is.
     """
@@ -24,44 +24,48 @@ class StatusTable:
         self._reasons = np.zeros(1, np.int32)
 
     def id(self, reason: str, code: Code = Code.UNSCHEDULABLE, plugin: str = "predicates") -> int:
+        """The number of a status, given out on first use."""
         status = Status(code, reason, plugin)
-        found = self._ids.get(status)
-        if found is None:
-            found = self._ids[status] = len(self._statuses)
+        number = self._ids.get(status)
+        if number is None:
+            number = self._ids[status] = len(self._statuses)
             self._statuses.append(status)
-        return found
+        return number
 
     def error(self, ids: Sequence[int]) -> FitError:
-        """The fit error of one node: objections in order, up to the first that is final."""
+        """The fit error of one node: the failures in order, up to the first final one.
+
+        Final is every code but UNSCHEDULABLE: no eviction cures it, so Volcano asks no further.
+        """
         key = tuple(ids)
-        found = self._errors.get(key)
-        if found is None:
+        error = self._errors.get(key)
+        if error is None:
             statuses = []
             for number in key:
                 if number:
                     statuses.append(self._statuses[number])
                     if statuses[-1].code != Code.UNSCHEDULABLE:
                         break
-            found = self._errors[key] = FitError(tuple(statuses))
-        return found
+            error = self._errors[key] = FitError(tuple(statuses))
+        return error
 
-    def verdicts(self, answers: Sequence[np.ndarray], count: int) -> NodeVerdicts:
-        """The verdicts of all nodes, from the filters' answers in the order they were asked."""
+    def verdicts(self, columns: Sequence[np.ndarray], count: int) -> NodeVerdicts:
+        """The verdicts on ``count`` nodes, from one column of statuses per filter, in order."""
         verdicts = NodeVerdicts.accept(count)
-        answers = [answer for answer in answers if answer.any()]
-        if not answers:
+        columns = [column for column in columns if column.any()]
+        if not columns:
             return verdicts
         self._tabulate()
         single = np.zeros(count, np.int64)
-        """The only objection to a node, or its first if that is final."""
+        """The only failure of a node, or its first if that is final."""
         several = np.zeros(count, bool)
-        for answer in answers:
-            several |= (single != 0) & (answer != 0) & ~self._final[single]
-            single = np.where(single == 0, answer, single)
+        for column in columns:
+            several |= (single != 0) & (column != 0) & ~self._final[single]
+            single = np.where(single == 0, column, single)
         verdicts.codes[:] = self._codes[single]
         verdicts.reasons[:] = self._reasons[single]
         for position in np.flatnonzero(several).tolist():
-            verdicts.reject_one(position, self.error([int(answer[position]) for answer in answers]))
+            verdicts.reject_one(position, self.error([int(column[position]) for column in columns]))
         return verdicts
 
     def _tabulate(self) -> None:

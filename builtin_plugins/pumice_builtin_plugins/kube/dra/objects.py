@@ -18,7 +18,7 @@ DeviceId = tuple[str, str, str]
 
 
 class DeviceError(Exception):
-    """Why no node, or not this one, can serve a claim."""
+    """Why a claim cannot be allocated, on one node or on any."""
 
 
 class Device:
@@ -29,7 +29,7 @@ class Device:
     def __init__(self, identity: DeviceId, raw: Raw, nodes: np.ndarray) -> None:
         self.id = identity
         self.nodes = nodes
-        """Mask over all nodes: those from which it can be used."""
+        """Mask over all nodes: those that can use it."""
         basic = raw.get("basic") or raw
         driver = identity[0]
         self.attributes = {
@@ -51,51 +51,52 @@ class Device:
 
     def matches(self, expression: str) -> bool:
         """:raises DeviceError: the expression has no value for this device."""
-        found = self._matched.get(expression)
-        if found is None:
+        matched = self._matched.get(expression)
+        if matched is None:
             try:
-                found = self._matched[expression] = compiled(expression)(self.variables) is True
+                matched = self._matched[expression] = compiled(expression)(self.variables) is True
             except CelError as error:
                 raise DeviceError(f"CEL runtime error: {error}") from None
-        return found
+        return matched
 
 
-class Request(NamedTuple):
-    """So many devices of a class."""
+class DeviceRequest(NamedTuple):
+    """A number of devices that match selectors."""
 
     name: str
-    wanted: int
+    number: int
     """0: all that match."""
     expressions: tuple[str, ...]
-    shared: bool
-    """Whether devices that are in use will do (admin access)."""
+    admin_access: bool
+    """Whether devices that are in use may be given as well."""
 
 
-class Claim(NamedTuple):
-    """A claim: for each of its requests the alternatives in order, and what they must share."""
+class ResourceClaim(NamedTuple):
+    """One ResourceClaim, or what will be one when its template is instantiated."""
 
     key: str
-    requests: tuple[tuple[Request, ...], ...]
-    same: tuple[tuple[str, frozenset[str]], ...]
-    """Attribute, and the requests (none: all) whose devices must agree in it."""
+    requests: tuple[tuple[DeviceRequest, ...], ...]
+    """For each request its alternatives, in order."""
+    match_attributes: tuple[tuple[str, frozenset[str]], ...]
+    """Attribute, and the requests (none: all) whose devices must have the same value of it."""
     allocation: Mapping[str, Any] | None
     deleting: bool
 
 
-class DeviceBook:
-    """All claims, device classes and devices of a session."""
+class DraObjects:
+    """All claims, claim templates, device classes and devices of a session."""
 
     def __init__(self, inventory: Inventory, columns: LabelColumns) -> None:
         others = inventory.others
         self._columns = columns
-        self._claims = others.get("ResourceClaim", {})
+        self._raw_claims = others.get("ResourceClaim", {})
         self._templates = others.get("ResourceClaimTemplate", {})
         self._classes = others.get("DeviceClass", {})
-        self._read: dict[str, Claim] = {}
+        self._claims: dict[str, ResourceClaim] = {}
         self.devices = list(self._devices(others.get("ResourceSlice", {})))
         self.in_use = {
             identity
-            for raw in self._claims.values()
+            for raw in self._raw_claims.values()
             for identity in allocated_devices((raw.get("status") or {}).get("allocation"))
         }
 
@@ -112,73 +113,73 @@ class DeviceBook:
             if (pool.get("generation") or 0) < newest[driver, pool_name]:
                 continue
             for raw in spec.get("devices") or ():
-                place = raw if spec.get("perDeviceNodeSelection") else spec
+                selection = raw if spec.get("perDeviceNodeSelection") else spec
                 identity = (driver, pool_name, raw.get("name", ""))
-                yield Device(identity, raw, self._nodes(place))
+                yield Device(identity, raw, self._nodes(selection))
 
-    def _nodes(self, place: Raw) -> np.ndarray:
-        if place.get("allNodes"):
+    def _nodes(self, selection: Raw) -> np.ndarray:
+        if selection.get("allNodes"):
             return self._columns.all()
-        if place.get("nodeSelector"):
-            return self._columns.selector(place["nodeSelector"])
+        if selection.get("nodeSelector"):
+            return self._columns.selector(selection["nodeSelector"])
         mask = ~self._columns.all()
-        row = self._columns.table.row_of.get(place.get("nodeName") or "")
+        row = self._columns.table.row_of.get(selection.get("nodeName") or "")
         if row is not None:
             mask[row] = True
         return mask
 
     def nodes_of(self, allocation: Mapping[str, Any]) -> np.ndarray:
-        """Mask over all nodes: those from which what is allocated can be used."""
+        """Mask over all nodes: those that can use what is allocated."""
         selector = allocation.get("nodeSelector")
         return self._columns.all() if selector is None else self._columns.selector(selector)
 
-    def claims(self, pod: Pod) -> list[Claim]:
+    def claims(self, pod: Pod) -> list[ResourceClaim]:
         """The claims of a pod.
 
-        :raises DeviceError: one, or what it asks for, does not exist.
+        :raises DeviceError: a claim, its template or a device class does not exist.
         """
         return [self._claim(pod, raw) for raw in pod.resource_claims]
 
-    def _claim(self, pod: Pod, raw: Raw) -> Claim:
+    def _claim(self, pod: Pod, raw: Raw) -> ResourceClaim:
         name, template = raw.get("resourceClaimName"), raw.get("resourceClaimTemplateName")
         key = f"{pod.namespace}/{name or pod.name + '-' + raw.get('name', '')}"
-        found = self._read.get(key)
-        if found is not None:
-            return found
+        claim = self._claims.get(key)
+        if claim is not None:
+            return claim
         content: Mapping[str, Any] | None
         if name:
-            content = self._claims.get(key)
+            content = self._raw_claims.get(key)
             if content is None:
                 raise DeviceError(f'resourceclaim "{name}" not found')
         else:
-            # Nobody has made the claim yet: what the template says is what it will be.
+            # The claim may not exist yet; the template says what it will be.
             content = (self._templates.get(f"{pod.namespace}/{template}") or {}).get("spec")
             if content is None:
                 raise DeviceError(f'resourceclaimtemplate "{template}" not found')
-        self._read[key] = found = self._parsed(key, content)
-        return found
+        self._claims[key] = claim = self._parse(key, content)
+        return claim
 
-    def _parsed(self, key: str, raw: Raw) -> Claim:
+    def _parse(self, key: str, raw: Raw) -> ResourceClaim:
         devices = (raw.get("spec") or {}).get("devices") or {}
         requests = []
         for request in devices.get("requests") or ():
             listed = request.get("firstAvailable") or [request.get("exactly") or request]
             name = request.get("name", "")
             requests.append(tuple(self._request(name, each) for each in listed))
-        same = [
+        match_attributes = [
             (constraint["matchAttribute"], frozenset(constraint.get("requests") or ()))
             for constraint in devices.get("constraints") or ()
             if constraint.get("matchAttribute")
         ]
-        return Claim(
+        return ResourceClaim(
             key,
             tuple(requests),
-            tuple(same),
+            tuple(match_attributes),
             (raw.get("status") or {}).get("allocation"),
             bool((raw.get("metadata") or {}).get("deletionTimestamp")),
         )
 
-    def _request(self, name: str, raw: Raw) -> Request:
+    def _request(self, name: str, raw: Raw) -> DeviceRequest:
         class_name = raw.get("deviceClassName", "")
         device_class = self._classes.get(class_name)
         if device_class is None:
@@ -188,17 +189,17 @@ class DeviceBook:
             (selector.get("cel") or {}).get("expression", "false")
             for selector in (*selectors, *(raw.get("selectors") or ()))
         ]
-        everything = raw.get("allocationMode") == "All"
-        return Request(
+        all_matching = raw.get("allocationMode") == "All"
+        return DeviceRequest(
             name,
-            0 if everything else raw.get("count") or 1,
+            0 if all_matching else raw.get("count") or 1,
             tuple(expressions),
             bool(raw.get("adminAccess")),
         )
 
 
 def allocated_devices(allocation: Mapping[str, Any] | None) -> Iterator[DeviceId]:
-    """The devices that an allocation takes from others."""
+    """The devices that an allocation has to itself: those without admin access."""
     for result in ((allocation or {}).get("devices") or {}).get("results") or ():
         if not result.get("adminAccess"):
             yield result.get("driver", ""), result.get("pool", ""), result.get("device", "")
@@ -215,7 +216,7 @@ def _attribute(value: Raw) -> Any:
 
 
 def _amount(value: Any) -> int:
-    """Thousandths; what cannot be read is nothing."""
+    """Thousandths; 0 for an unreadable quantity."""
     try:
         return milli(value.get("value", 0) if isinstance(value, Mapping) else value)
     except ValueError:
@@ -227,7 +228,7 @@ def _qualified(name: str, driver: str) -> str:
 
 
 class _Domains(dict[str, dict[str, Any]]):
-    """A domain that a device does not speak of has no names in it."""
+    """By domain; a domain without attributes is an empty table, not an error."""
 
     def __missing__(self, domain: str) -> dict[str, Any]:
         return {}
