@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
     from pumice.scheduler import Scheduler
     from pumice.session.heap import LiveHeap
+    from pumice.session.nodes.best_rows import best_rows_first
     from pumice.session.nodes.queries import Choice
     from pumice.session.order import JobHeap
     from pumice.session.session import Session
@@ -154,6 +155,7 @@ _HOME = {
     "SubJob": "pumice.model.job",
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
+    "best_rows_first": "pumice.session.nodes.best_rows",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
     "hookimpl": "pumice.plugin",
@@ -243,6 +245,7 @@ __all__ = [
     "Task",
     "TaskStatus",
     "__version__",
+    "best_rows_first",
     "combine",
     "extension_point",
     "fit_error_text",

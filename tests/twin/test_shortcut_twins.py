@@ -90,13 +90,13 @@ def _listed(part: Any) -> list[Any]:
 
 def _stale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remembered answers are not renewed."""
-    renew = ClassCache.renew
+    refresh = ClassCache.refresh
 
     def once(self: ClassCache, task: Any) -> None:
-        if self.version < 0:
-            renew(self, task)
+        if self.cursor.version < 0:
+            refresh(self, task)
 
-    monkeypatch.setattr(ClassCache, "renew", once)
+    monkeypatch.setattr(ClassCache, "refresh", once)
 
 
 def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +117,13 @@ def _others_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def known(answers: ClassCache) -> Any:
         last = of_table.get(answers.nodes)
-        return last and (answers.version, last[1])
+        return last and (answers.cursor.version, last[1])
 
     def note(answers: ClassCache, found: Any) -> None:
         if found is not None:
             of_table[answers.nodes] = found
 
-    monkeypatch.setattr(ClassCache, "snapshot", property(known, note))
+    monkeypatch.setattr(ClassCache, "fit_errors", property(known, note))
 
 
 def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def _fixed_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
         numbers = np.arange(len(nodes)) * 50.0
         return [*found, *[numbers for _, scope in voters if scope == "static"]]
 
-    monkeypatch.setattr(class_cache, "_fixed_scorers", numbered)
+    monkeypatch.setattr(class_cache, "_static_scorers", numbered)
 
 
 def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from pumice import Code, Job, JobHeap, Session, Statement, Task
-from pumice.session.nodes.queries import PATIENCE
+from pumice.session.nodes.best_rows import FEW_TRIES as PATIENCE
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
 
 

@@ -100,7 +100,7 @@ class Placement:
             and (
                 not self._spares_roles
                 or task.role in work.mixed_roles
-                or self._session.queries.asks_every_time(task)
+                or self._session.queries.has_live_filters(task)
             )
         )
 
@@ -122,7 +122,7 @@ class Placement:
         exclude = None
         if failed_before is not None:
             exclude = failed_before.get(task.role)
-            failed = ~queries.able(task, rows)
+            failed = ~queries.feasible(task, rows)
             if rows is not None:
                 inside = np.zeros(len(failed), bool)
                 inside[rows] = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
+from pumice.model.cursors import JobCursor
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
@@ -27,15 +28,15 @@ class Order:
         ask: Dispatch,
         on_error: Callable[[PluginError], None],
         *,
-        journal: Sequence[Job] = (),
+        journal: list[Job] | None = None,
         by_keys: bool = True,
     ) -> None:
-        """``journal`` has every job that something happens to.
+        """``journal`` has every job of which a task changed its status.
 
         ``by_keys``: jobs and tasks are sorted by keys where every plugin that orders gives one.
         """
         self._ask = ask
-        self._ranks = _Ranks(self.job_key, journal)
+        self._ranks = _Ranks(self.job_key, [] if journal is None else journal)
         self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
         self._places_of: dict[str, _Places] = {}
@@ -239,22 +240,19 @@ class _Places(NamedTuple):
 class _Ranks:
     """Places of jobs in the order, each worked out again once something happened to the job."""
 
-    __slots__ = ("_journal", "_key", "_known", "_seen")
+    __slots__ = ("_changes", "_key", "_known")
 
-    def __init__(self, key: Callable[[Job], Any], journal: Sequence[Job]) -> None:
+    def __init__(self, key: Callable[[Job], Any], journal: list[Job]) -> None:
         self._key = key
-        self._journal = journal
-        self._seen = 0
+        self._changes = JobCursor(journal)
         self._known: dict[str, Any] = {}
 
     def before(self, left: Job, right: Job) -> bool:
         return bool(self.of(left) < self.of(right))
 
     def of(self, job: Job) -> Any:
-        if self._seen != len(self._journal):
-            for changed in self._journal[self._seen :]:
-                self._known.pop(changed.uid, None)
-            self._seen = len(self._journal)
+        for changed in self._changes.changed():
+            self._known.pop(changed.uid, None)
         rank = self._known.get(job.uid)
         if rank is None:
             rank = self._known[job.uid] = self._key(job)

@@ -11,8 +11,8 @@ from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 
 
-def gpu_room(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
-    """Per node, GPUs in a column (idle, or idle once promises are kept), MIG included."""
+def gpus_in(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
+    """Per node, the GPUs in a column (idle, future idle, allocatable), MIG included."""
     total = np.zeros(len(nodes))
     for name, position in nodes.dimensions.position.items():
         weight = 1 if name == GPU else mig_gpus(name)
@@ -23,7 +23,7 @@ def gpu_room(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
 
 def idle_gpus(nodes: NodeTable) -> np.ndarray:
     """Per node, idle GPUs, the idle parts of shared devices included."""
-    total = gpu_room(nodes, nodes.idle)
+    total = gpus_in(nodes, nodes.idle)
     for row in nodes.sharing_rows:
         total[row] += nodes.shares(row).idle_parts()
     return total
@@ -31,7 +31,7 @@ def idle_gpus(nodes: NodeTable) -> np.ndarray:
 
 def releasing_gpus(nodes: NodeTable) -> np.ndarray:
     """Per node, GPUs that are being freed and not promised yet, parts included."""
-    total = gpu_room(nodes, nodes.future_idle - nodes.idle)
+    total = gpus_in(nodes, nodes.future_idle - nodes.idle)
     for row in nodes.sharing_rows:
         total[row] += nodes.shares(row).releasing_parts()
     return total
@@ -57,7 +57,7 @@ def fits_empty_cluster(nodes: NodeTable, tasks: Sequence[Task]) -> bool:
     tasks that each need so much or more, a node takes no more than its GPUs go round.
     """
     needs = np.sort([task.gpu.milli + task.gpu.claimed * 1000 for task in tasks])[::-1]
-    room = np.rint(gpu_room(nodes, nodes.allocatable) * 1000).astype(np.int64)
+    room = np.rint(gpus_in(nodes, nodes.allocatable) * 1000).astype(np.int64)
     return all(
         int(np.count_nonzero(needs >= need)) <= int((room // need).sum())
         for need in np.unique(needs[needs > 0]).tolist()

@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pumice.model.cursors import JobCursor
 from pumice.model.job import Job
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class RankedJobs:
         self._member = member
         self._by_queue: dict[str, list[Entry]] = {}
         self._rank_of: dict[str, Any] = {}
-        self._seen = len(session.cluster.job_journal)
+        self._changes = JobCursor(session.cluster.job_journal)
         key = session.order.job_rank
         for job in session.jobs.values():
             if member(job):
@@ -37,14 +38,11 @@ class RankedJobs:
 
     def refresh(self) -> dict[str, list[Entry]]:
         """The entries of each queue as they are now; not to be changed."""
-        journal = self._session.cluster.job_journal
-        if self._seen < len(journal):
-            for job in {job.uid: job for job in journal[self._seen :]}.values():
-                self._renew(job)
-            self._seen = len(journal)
+        for job in self._changes.changed():
+            self._update(job)
         return self._by_queue
 
-    def _renew(self, job: Job) -> None:
+    def _update(self, job: Job) -> None:
         old = self._rank_of.get(job.uid)
         new = self._session.order.job_rank(job) if self._member(job) else None
         if old == new:

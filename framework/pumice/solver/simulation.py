@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pumice.model.cursors import RowCursor
+from pumice.model.fitting import RequestFit
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
@@ -36,11 +38,11 @@ class Simulation:
 
         Other pending jobs only shape the order. A victim that finds no place stays evicted.
         """
-        room = _LargestRoom(self._session, where)
+        largest = _LargestNode(self._session, where)
         claimant_placed = False
         for job in self._in_order(claimant, of_victims):
             if job is not claimant:
-                if not self._bounds_capacity or room.may_take_from(job):
+                if not self._bounds_capacity or largest.may_take_from(job):
                     self._placer.place(statement, job, where, simulate=True)
             elif self._placer.place(statement, job, where, simulate=True):
                 claimant_placed = True
@@ -101,26 +103,24 @@ def _of_one_queue(jobs: dict[str, Job]) -> bool:
     return all(job.queue == queue for job in every)
 
 
-class _LargestRoom:
-    """The most that is free of each resource on any of some nodes: nobody gets more."""
+class _LargestNode:
+    """The largest future idle of each resource on any of some nodes: an upper bound for a task."""
 
-    def __init__(self, session: Session, where: np.ndarray) -> None:
+    def __init__(self, session: Session, rows: np.ndarray) -> None:
         self._nodes = session.nodes
-        self._where = where
-        self._version = -1
+        self._rows = rows
+        self._changes = RowCursor(session.nodes)
         self._free: list[int] = []
-        self._known: dict[int, bool] = {}
-        """By the identity of a request, which like tasks share: whether it may find room."""
+        self._fits_memo: dict[int, bool] = {}
+        """By the identity of a request, which tasks of one pod template share."""
 
     def may_take_from(self, job: Job) -> bool:
-        """Whether some task of a victim job that could be placed again might find room."""
-        if not len(self._where):
+        """Whether a task of a victim job that could be placed again might fit a node."""
+        if not len(self._rows):
             return False
-        nodes = self._nodes
-        if self._version != nodes.version:
-            self._free = nodes.future_idle[self._where].max(axis=0).tolist()
-            self._version = nodes.version
-            self._known = {}
+        if self._changes.changed() != []:
+            self._free = self._nodes.future_idle[self._rows].max(axis=0).tolist()
+            self._fits_memo = {}
         for status in (TaskStatus.RELEASING, TaskStatus.PENDING):
             for task in job.by_status[status].values():
                 if self._fits(task):
@@ -130,11 +130,9 @@ class _LargestRoom:
     def _fits(self, task: Task) -> bool:
         if task.best_effort:
             return True
-        known = self._known.get(id(task.vector))
-        if known is None:
-            known = self._known[id(task.vector)] = all(
-                amount <= free
-                for amount, free in zip(task.vector.tolist(), self._free, strict=True)
-                if amount > 0
-            )
-        return known
+        request = task.vector
+        fits = self._fits_memo.get(id(request))
+        if fits is None:
+            fits = RequestFit(request, always=()).fits(self._free)
+            self._fits_memo[id(request)] = fits
+        return fits
