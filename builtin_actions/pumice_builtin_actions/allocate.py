@@ -63,7 +63,7 @@ class _Allocation:
     def _collect(self, job: Job) -> None:
         session = self._session
         if job.is_pending:
-            if session.runs("enqueue"):
+            if session.admits_jobs:
                 return
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:

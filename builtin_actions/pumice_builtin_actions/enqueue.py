@@ -12,6 +12,8 @@ class Enqueue(Action):
     pending for this cycle; the jobs behind it still get their chance.
     """
 
+    admits = True
+
     def execute(self, session: Session) -> None:
         waiting: dict[str, JobHeap] = {}
         for job in session.jobs.values():

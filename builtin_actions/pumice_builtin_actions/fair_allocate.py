@@ -5,7 +5,7 @@ from __future__ import annotations
 from pumice import Action, Job, Session
 from pumice.gang import has_pending
 from pumice.solver import GangPlacer, QueueTree
-from pumice_builtin_actions.solver_action import DepthOptions, waiting_jobs
+from pumice_builtin_actions.solver_jobs import DepthOptions, waiting_jobs
 
 
 class FairAllocate(Action):

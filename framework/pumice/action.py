@@ -27,6 +27,9 @@ class Action:
     """The API version that the action was written for ("1.0"); checked when given."""
     evicts: ClassVar[bool] = False
     """Whether the action takes room from running tasks (the policy check looks at it)."""
+    admits: ClassVar[bool] = False
+    """Whether the action admits pending jobs into their queues; where a policy lists such an
+    action, a job that it has not admitted is not placed."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Extension points without any answer to which the action does nothing."""
 

@@ -24,7 +24,7 @@ def close(session: Session) -> None:
     decisions = session.decisions
     for job in session.jobs.values():
         job.phase = counted_phase(job)
-        job.reason = job_reason(job, gated=session.runs("enqueue"))
+        job.reason = job_reason(job, gated=session.admits_jobs)
         decisions.jobs.append(
             JobState(
                 job=job.uid,

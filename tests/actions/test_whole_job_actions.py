@@ -153,7 +153,7 @@ class TestTooLarge:
         )
         decisions = run(world, "solve_reclaim", plain=plain, **options)
         (reason,) = (state.reason for state in decisions.jobs if state.job == "ns/x")
-        assert "would not fit on the nodes even if nobody else were there" in reason
+        assert "would not fit on the nodes even if they were empty" in reason
         assert not decisions.evictions
         return bool(searched)
 

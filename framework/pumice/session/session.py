@@ -66,6 +66,8 @@ class Session:
         """Notes that actions leave for later actions of the cycle, by name."""
         self.memory: dict[str, Any] = {} if memory is None else memory
         """Notes that outlive the cycle, by the name of who made them; the scheduler keeps them."""
+        self.admits_jobs = any(entry.cls.admits for entry in policy.actions)
+        """Whether the policy has an action that admits pending jobs into their queues."""
         self._open_statements: list[Statement] = []
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
