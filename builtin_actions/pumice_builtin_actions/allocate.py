@@ -8,6 +8,7 @@ from pumice import ROOT, Action, Job, JobHeap, Session
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, remember_decision
 from pumice_builtin_actions.greedy.pending_work import PendingWork, make_worksheet
 from pumice_builtin_actions.greedy.placement import Placement
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_need
 
 
@@ -17,6 +18,8 @@ class Allocate(Action):
     A job whose minimum is only promised (its room is still being freed) keeps that room for the
     rest of the cycle without being bound. A job that cannot reach its minimum leaves no trace.
     """
+
+    shortcuts = (VICTIMS,)
 
     class Options(Action.Options):
         predicate_error_cache: bool = Field(

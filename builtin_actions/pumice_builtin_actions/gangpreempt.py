@@ -8,6 +8,7 @@ from pumice import PREEMPTABLE_STATUSES, Action, EvictionKind, Job, Session
 from pumice_builtin_actions.gang.bundles import VictimOrder
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
 from pumice_builtin_actions.greedy.eviction import starving_jobs
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 
 
 class Gangpreempt(Action):
@@ -16,6 +17,8 @@ class Gangpreempt(Action):
     The surplus of jobs above their minimum goes first; a job that would fall below its minimum is
     evicted as one. The room is sought domain by domain, so that a network topology is kept.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "unified_evictable")

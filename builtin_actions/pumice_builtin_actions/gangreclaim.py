@@ -8,6 +8,7 @@ from pumice import Action, EvictionKind, Job, Session, TaskStatus
 from pumice_builtin_actions.gang.bundles import VictimOrder, in_turn
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
 from pumice_builtin_actions.greedy.eviction import starving_jobs
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 
 
 class Gangreclaim(Action):
@@ -17,6 +18,8 @@ class Gangreclaim(Action):
     least for what it gives. The room is sought domain by domain, so that a network topology is
     kept.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "unified_evictable")
@@ -67,7 +70,7 @@ def _of_queue_served_later(session: Session, claimant: Job) -> VictimOrder:
     def positions(jobs: Iterable[Job]) -> dict[str, int] | None:
         jobs = list(jobs)
         of_queue = {job.queue: job for job in jobs}
-        if not session.uses("keys") or len(of_queue) ** 2 > len(jobs):
+        if not session.uses("order_keys") or len(of_queue) ** 2 > len(jobs):
             return None
         turns = in_turn(list(of_queue.values()), precedes)
         if turns is None:

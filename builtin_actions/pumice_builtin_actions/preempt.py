@@ -19,6 +19,7 @@ from pumice_builtin_actions.greedy.eviction import (
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import (
     Accepts,
     Evictable,
@@ -39,6 +40,8 @@ class Preempt(Action):
 
     Jobs with a network topology are left out: see gangpreempt.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "preemptable")
@@ -90,7 +93,7 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._foresight = QueueLookahead(session) if session.uses("foresight") else None
+        self._foresight = QueueLookahead(session) if session.uses("victims") else None
         self._nobody = Evictable(session, (), lambda task: False)
         self._promising = ReachableNodes(session)
         self._claimants: dict[str, JobHeap] = {}

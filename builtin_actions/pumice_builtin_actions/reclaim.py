@@ -12,6 +12,7 @@ from pumice_builtin_actions.greedy.eviction import (
     starving_jobs,
 )
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import Accepts, EvictableByQueue, Needed, of_other_queues
 
 
@@ -22,6 +23,8 @@ class Reclaim(Action):
     over even when it has room. What was evicted for a job counts only if the job's minimum is
     then promised; otherwise all of it is taken back.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "reclaimable")

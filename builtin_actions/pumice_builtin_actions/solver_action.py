@@ -24,7 +24,7 @@ class SolverOptions(DepthOptions):
     )
     stale_releases: bool = Field(
         False,
-        alias="upstreamGhosts",
+        alias="upstreamStaleReleases",
         description="Copy KAI's flaw of counting a victim that a dropped trial moved between"
         " GPUs of its node as leaving.",
     )
@@ -133,7 +133,7 @@ def _refuses_early(session: Session, solver: Solver) -> bool:
     Where GPUs are shared, KAI's accounting may show more free GPUs than there are, and its search
     may find a plan that cannot work; with stale releases we do the same.
     """
-    return not solver.leaves_stale_releases if solver.shares_gpus else session.uses("refusal")
+    return not solver.leaves_stale_releases if solver.shares_gpus else session.uses("solver_search")
 
 
 def _feasible_rows(session: Session, job: Job) -> np.ndarray:

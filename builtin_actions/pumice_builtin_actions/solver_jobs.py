@@ -80,7 +80,7 @@ class VictimQueues:
     def make(self, of_queue: Callable[[str], bool], accept: Callable[[Job], bool]) -> QueueTree:
         """The jobs of some queues that ``accept`` accepts; it is asked when a job comes up."""
         session = self._session
-        if not session.order.has_job_keys or not session.uses("ranked"):
+        if not session.order.has_job_keys or not session.uses("order_keys"):
             return self.make_at_once(lambda job: of_queue(job.queue) and accept(job))
         entries = self._evictable.refresh()
         return QueueTree.ranked(

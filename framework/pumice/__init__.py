@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
     from pumice.session.shard import OUTSIDE
     from pumice.session.statement import Operation, Statement
+    from pumice.shortcuts import Shortcut
     from pumice.solver.plan import Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
@@ -147,6 +148,7 @@ _HOME = {
     "Scheduler": "pumice.scheduler",
     "Scope": "pumice.plugin",
     "Session": "pumice.session.session",
+    "Shortcut": "pumice.shortcuts",
     "SnapshotCache": "pumice.model.incremental.snapshot_cache",
     "Solver": "pumice.solver.search",
     "Statement": "pumice.session.statement",
@@ -236,6 +238,7 @@ __all__ = [
     "Scheduler",
     "Scope",
     "Session",
+    "Shortcut",
     "SnapshotCache",
     "Solver",
     "Statement",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel
 
 from pumice.plugin import OptionsModel
+from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -32,6 +33,10 @@ class Action:
     action, a job that it has not admitted is not placed."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Extension points without any answer to which the action does nothing."""
+
+    shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
+    """Shortcuts that the action takes: names to ask ``session.uses`` about (see
+    :mod:`pumice.shortcuts`)."""
 
     name: str
     options: Any

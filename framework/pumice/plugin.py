@@ -9,6 +9,7 @@ import pluggy
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from pumice.hookspecs import PROJECT
+from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
     from pumice.model.task import Task
@@ -92,6 +93,10 @@ class Plugin:
     """Attributes of a task, beyond request and constraints, that ``static`` and ``row`` answers
     depend on (``labels``, ``annotations``, ``job``, ``queue``, ``role``, …). Tasks that differ in
     one of them are kept in different classes."""
+
+    shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
+    """Shortcuts that the plugin takes: names to ask ``session.uses`` about (see
+    :mod:`pumice.shortcuts`)."""
 
     name: str
     """The name under which the policy knows this instance."""

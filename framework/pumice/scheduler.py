@@ -65,8 +65,8 @@ class Scheduler:
         that of the new one. A session that has not been finished is left alone.
         """
         self.cycle += 1
-        self.keeper.fresh = self._fresh or not self.policy.scheduler.uses("difference")
-        with self._no_collection():
+        self.keeper.fresh = self._fresh or not self.policy.uses("incremental")
+        with self._gc_paused():
             cluster = self.keeper.cluster(
                 self.backend.snapshot(),
                 now=self.backend.now(),
@@ -86,7 +86,7 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with self._no_collection():
+        with self._gc_paused():
             action.execute(session)
         if self.verify:
             check(session)
@@ -106,8 +106,8 @@ class Scheduler:
         )
         return decisions
 
-    def _no_collection(self) -> AbstractContextManager[None]:
-        return gc_paused() if self.policy.scheduler.uses("collection") else nullcontext()
+    def _gc_paused(self) -> AbstractContextManager[None]:
+        return gc_paused() if self.policy.uses("gc_pause") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

@@ -28,7 +28,7 @@ class Placement:
     def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
         self._error_cache = error_cache
-        self._spares_roles = session.uses("roles")
+        self._spares_roles = session.uses("victims")
 
     def place(self, statement: Statement, work: PendingSubJob, hyper_node: str) -> bool:
         """Place tasks of ``work`` until the sub-job is ready.

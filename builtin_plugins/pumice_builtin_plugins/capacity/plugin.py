@@ -34,6 +34,7 @@ from pumice_builtin_plugins.quota.min_resources import (
     refuse_for,
 )
 from pumice_builtin_plugins.quota.queue_books import Columns, fits
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class Capacity(Plugin):
@@ -42,6 +43,8 @@ class Capacity(Plugin):
     In a tree every ancestor's bound holds, too, and jobs belong into leaves: a tree with a fault
     (no ``root``, an unknown parent, a job in an inner queue) lets nothing start.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         """How queues relate, and whether devices are counted."""

@@ -10,6 +10,7 @@ from pydantic import Field
 from pumice import Job, Plugin, Queue, Task, hookimpl
 from pumice_builtin_plugins.drf.hierarchy import FairTree
 from pumice_builtin_plugins.drf.job_shares import JobShare, dominant_share, existing
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 _TOLERANCE = 1e-6
 
@@ -20,6 +21,8 @@ class Drf(Plugin):
     The tree comes from the queues' annotations ``volcano.sh/hierarchy`` (``root/eng/dev``) and
     ``volcano.sh/hierarchy-weights`` (``1/2/4``).
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         hierarchy: bool = Field(
@@ -36,7 +39,7 @@ class Drf(Plugin):
     def on_session_open(self) -> None:
         total = self.session.cluster.total.tolist()
         self._total = existing(total)
-        remembers = self.session.uses("shares")
+        remembers = self.session.uses("queue_books")
         self._shares = {
             job.uid: JobShare(job, self._total, remembers=remembers)
             for job in self.session.jobs.values()

@@ -21,7 +21,7 @@ class JobAmounts:
         self._amounts = amounts
         self._batches = TaskBatches(session.ask, session.order)
         self._evictions = session.decisions.evictions
-        self._remembers = session.uses("amounts")
+        self._remembers = session.uses("queue_books")
         self._asked: dict[str, tuple[Job, int, Amount]] = {}
         self._held: dict[str, tuple[Job, Amount]] = {}
 

@@ -44,6 +44,7 @@ from pumice_builtin_plugins.fairshare.usage import (
     WindowType,
     find_usage,
 )
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class FairShare(Plugin):
@@ -53,6 +54,8 @@ class FairShare(Plugin):
     part of what it may have is served first; a queue below its share may reclaim from one above.
     Volcano's queues take part by their weight, deserved, guarantee and capability.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         k: float = Field(
@@ -109,7 +112,7 @@ class FairShare(Plugin):
         session = self.session
         self._amounts = Amounts(session)
         self._jobs = JobAmounts(session, self._amounts)
-        self._order = QueueOrder(remembers=session.uses("shares"))
+        self._order = QueueOrder(remembers=session.uses("queue_books"))
         self._total = self._amounts.cluster_total(session)
         self._history = self._find_history()
         usage = find_usage(

@@ -30,6 +30,7 @@ from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_pods import NodePods, NodePorts
 from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_pod_affinity
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 from pumice_builtin_plugins.kube.storage import Storage, StorageError
 from pumice_builtin_plugins.kube.taints import TaintGroups
@@ -66,6 +67,8 @@ class KaiPredicates(Plugin):
     and a moved one has them on both nodes: no eviction is tried to get past them.
     """
 
+    shortcuts = (POD_COUNTS,)
+
     class Options(Plugin.Options):
         restrict: bool = Field(
             False,
@@ -93,7 +96,7 @@ class KaiPredicates(Plugin):
         fixed = StaticFilters(columns, TaintGroups(table), affinity=True, taints_count=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
         self._kinds = NodeKinds(table, session.cluster.snapshot_cache, fixed, workers)
-        held = NodePods(columns, remembers=session.uses("tallies"))
+        held = NodePods(columns, remembers=session.uses("pod_counts"))
         reader = TermReader(Namespaces(inventory))
         self._affinity = AffinityFilter(
             held, reader, tasks_with_pod_affinity(session.cluster.snapshot_cache)

@@ -21,6 +21,7 @@ from pumice import (
     hookimpl,
     is_hard,
 )
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
 from pumice_builtin_plugins.network_topology_aware.load import HyperLoad, Whereabouts, break_ties
 
@@ -34,6 +35,8 @@ class NetworkTopologyAware(Plugin):
     A job goes to the lowest tier that holds it, there to the fullest hypernode. Tasks without a
     topology go where the hypernodes around a node are fullest.
     """
+
+    shortcuts = (POD_COUNTS,)
 
     class Options(Plugin.Options):
         """Weights of the resources; a resource without one does not count."""
@@ -100,7 +103,7 @@ class NetworkTopologyAware(Plugin):
             for tier in range(self._lowest_tier, self._highest_tier + 1)
         ]
         self._nearness: dict[str, np.ndarray] = {}
-        self._whereabouts = Whereabouts(session.nodes.row_of, remembers=session.uses("tallies"))
+        self._whereabouts = Whereabouts(session.nodes.row_of, remembers=session.uses("pod_counts"))
 
     def _containing(self, hyper_nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each node: which of the hypernodes contains it, and whether any does."""

@@ -15,6 +15,7 @@ from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_p
 from pumice_builtin_plugins.kube.pod_counts import PodCounts
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
 from pumice_builtin_plugins.kube.resource_scores import Load, ResourceScores
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.taints import TaintGroups
 from pumice_builtin_plugins.kube.topology_spread import SpreadScore
 
@@ -56,6 +57,8 @@ class ScoreTerms:
 
 class NodeOrder(Plugin):
     """Score nodes by kube-scheduler's rules, each 0 to 100 times its weight; weight 0 is off."""
+
+    shortcuts = (POD_COUNTS,)
 
     class Options(Plugin.Options):
         least: int = Field(
@@ -104,7 +107,7 @@ class NodeOrder(Plugin):
         self._score = self._fullness.score
         self._taints = TaintGroups(table)
         self._images = Images(table)
-        self._pod_counts = PodCounts(self._columns, remembers=self.session.uses("tallies"))
+        self._pod_counts = PodCounts(self._columns, remembers=self.session.uses("pod_counts"))
         reader = TermReader(Namespaces(cluster.inventory))
         tasks = tasks_with_pod_affinity(cluster.snapshot_cache) if weights.pod_affinity else ()
         self._affinity = AffinityScore(self._pod_counts, reader, tasks)

@@ -30,6 +30,7 @@ from pumice_builtin_plugins.kube.node_pods import held_tasks
 from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_pod_affinity
 from pumice_builtin_plugins.kube.pod_counts import Change, PodCounts
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 from pumice_builtin_plugins.kube.storage import Storage, StorageError
 from pumice_builtin_plugins.kube.taints import TaintGroups
@@ -76,6 +77,8 @@ class Predicates(Plugin):
     Objections that evictions may cure are collected; the first that they cannot cure is the last.
     """
 
+    shortcuts = (POD_COUNTS,)
+
     class Options(FilterOptions):
         """See :mod:`pumice_builtin_plugins.predicates.options`."""
 
@@ -86,7 +89,7 @@ class Predicates(Plugin):
         table, cluster, options = self.session.nodes, self.session.cluster, self.options
         self._table = table
         self._columns = LabelColumns(table)
-        self._pod_counts = PodCounts(self._columns, remembers=self.session.uses("tallies"))
+        self._pod_counts = PodCounts(self._columns, remembers=self.session.uses("pod_counts"))
         self._pods = table.pod_count.copy()
         self._pod_view, self._most_view = self._pods.data, table.max_pods.data
         taints = TaintGroups(table)

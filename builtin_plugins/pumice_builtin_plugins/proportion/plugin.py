@@ -22,6 +22,7 @@ from pumice_builtin_plugins.quota.queue_books import (
     take_from,
     total_guarantee,
 )
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class Proportion(Plugin):
@@ -29,6 +30,8 @@ class Proportion(Plugin):
 
     Only queues that have a job take part. What a queue does not ask for goes to the others.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     @hookimpl
     def on_session_open(self) -> None:

@@ -39,7 +39,7 @@ class Columns:
         self.position = {name: i for i, name in enumerate(self.names)}
         self.pods = self.position[PODS]
         self._asked: dict[int, Asked] = {}
-        self.remembers = session.uses("shares")
+        self.remembers = session.uses("queue_books")
         """Whether what follows from a queue's books is remembered until they change."""
 
     def amounts(self, resource: Resource, missing: float = 0) -> list[float]:

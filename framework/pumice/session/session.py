@@ -81,9 +81,9 @@ class Session:
             self.ask,
             on_error=self.report,
             journal=cluster.job_journal,
-            by_keys=self.uses("keys"),
+            by_keys=self.uses("order_keys"),
         )
-        self.nodes.tells_changes = self.uses("journal")
+        self.nodes.tells_changes = self.uses("node_cache")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()
         # After opening, so that a plugin's scope may depend on what it found.
@@ -101,7 +101,7 @@ class Session:
 
     def uses(self, shortcut: str) -> bool:
         """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
-        return self.policy.scheduler.uses(shortcut)
+        return self.policy.uses(shortcut)
 
     # -- jobs and sub-jobs
 

@@ -28,8 +28,8 @@ class Simulation:
     def __init__(self, session: Session, placer: GangPlacer) -> None:
         self._session = session
         self._placer = placer
-        self._ranks = session.order.has_job_keys and session.uses("ranked")
-        self._bounds_capacity = session.uses("slots")
+        self._ranks = session.order.has_job_keys and session.uses("order_keys")
+        self._bounds_capacity = session.uses("solver_search")
 
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray

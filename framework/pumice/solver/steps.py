@@ -88,16 +88,14 @@ class Steps:
         """Whom the first operations of the statement evict."""
         self._inexact_undo = False
         """Whether an undo may leave something behind."""
-        self._bounds_capacity = session.uses("slots")
-        self._keeps_prefix = session.uses("prefix")
-        self._keeps_sequence = session.uses("walk")
+        self._shortcuts = session.uses("solver_search")
         self.simulations = 0
         self.refused = 0
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
         tasks = self._tasks
-        if len(tasks) > 1 and self._keeps_sequence:
+        if len(tasks) > 1 and self._shortcuts:
             self._sequence.look_ahead(len(tasks))
         return bool(tasks) and all(map(self._step, tasks))
 
@@ -142,7 +140,7 @@ class Steps:
 
     def _set_out(self, recorded: set[str]) -> None:
         """Go over the victims again from the first, leaving out those that are set."""
-        if not self._sequence.serves(recorded) or (recorded and not self._keeps_sequence):
+        if not self._sequence.serves(recorded) or (recorded and not self._shortcuts):
             self._take_back([])
             self._sequence = VictimSequence(self._rules.victims(self._job), self._batches, recorded)
 
@@ -153,7 +151,7 @@ class Steps:
         if not len(self._statement):
             return sequence.look_ahead(1)
         self._take_back([])
-        return sequence.look_ahead(len(sequence) + 1 if self._keeps_sequence else 1)
+        return sequence.look_ahead(len(sequence) + 1 if self._shortcuts else 1)
 
     # -- one scenario
 
@@ -207,7 +205,7 @@ class Steps:
         return all(task.node in row_of for group in groups for task in group.tasks)
 
     def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
-        if self._inexact_undo or not self._bounds_capacity:
+        if self._inexact_undo or not self._shortcuts:
             return True
         return self._capacity.suffice(self._demand, leaving, for_victims=all_stay)
 
@@ -242,7 +240,7 @@ class Steps:
     def _take_back(self, recorded: list[Task]) -> None:
         """Take everything back but the evictions that these victims begin with."""
         evicted, common = self._evicted, 0
-        if not self._inexact_undo and self._keeps_prefix:
+        if not self._inexact_undo and self._shortcuts:
             for one, other in zip(evicted, recorded, strict=False):
                 if one is not other:
                     break

@@ -60,10 +60,7 @@ class TaskClasses:
         self._filters = filters
         self._scorers = scorers
         self._verify = verify
-        self._caches = session.uses("answers")
-        self._one_by_one = session.uses("scalar")
-        self._spans = session.uses("spans")
-        self._static = session.uses("fixed")
+        self._caches = session.uses("node_cache")
         self._numbers: dict[Hashable, int] = {}
         self._classes: dict[tuple[int, tuple[str, ...]], TaskClass] = {}
         asked = {voter.plugin: voter.impl for voter in (*filters, *scorers)}
@@ -122,7 +119,7 @@ class TaskClasses:
         scopes = [scope for _, scope in filters]
         first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
         cache = ClassCache(
-            task, self._nodes, filters[:first_live], scorers, one_by_one=self._one_by_one
+            task, self._nodes, filters[:first_live], scorers, one_by_one=self._caches
         )
         live_filters = [voter for voter, _ in filters[first_live:]]
         live_scorers = [voter for voter, scope in scorers if scope == "cluster"]
@@ -132,9 +129,9 @@ class TaskClasses:
 
     def _reach(self, voter: FilterVoter | ScoreVoter, task: Task) -> Scope:
         scope = voter.reach(task)
-        if scope == "span" and not self._spans:
+        if scope == "span" and not self._caches:
             return "cluster"
-        return "row" if scope == "static" and not self._static else scope
+        return "row" if scope == "static" and not self._caches else scope
 
     def _compare(self, task: Task, found: TaskClass, skipped: tuple[str, ...]) -> None:
         fresh = self._make(task, skipped).cache

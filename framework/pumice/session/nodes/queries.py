@@ -48,10 +48,10 @@ class NodeQueries:
         )
         """Whether the sum of the cached scorers decides alone."""
         self._classes = TaskClasses(session, preparing, filters, scorers, verify=verify)
-        self.one_by_one = FEW_TRIES if session.uses("patience") and session.uses("answers") else 0
+        self.one_by_one = FEW_TRIES if session.uses("node_cache") else 0
         """How many of the best nodes are asked one by one before all others are."""
         self._has_pre_order = session.ask.has("node_pre_order")
-        self._shares_reasons = session.uses("reasons")
+        self._shares_reasons = session.uses("node_cache")
         self._insufficient = [
             REASONS.id(FitError.of(f"Insufficient {name}"))
             for name in session.nodes.dimensions.names
