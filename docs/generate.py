@@ -39,7 +39,7 @@ def extension_points() -> str:
     ]
     for rule in RULES:
         made = rule()
-        lines.append(f"| {made.name} | {made.meaning} | {made.nobody} |")
+        lines.append(f"| {made.name} | {made.meaning} | {made.default} |")
     group = ""
     for point in POINTS.values():
         if point.group != group:

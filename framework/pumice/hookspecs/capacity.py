@@ -26,7 +26,7 @@ class CapacitySpecs:
 
         Asked when allocate or reclaim takes up a queue. True: the queue is left out.
 
-        Nobody: it is not.
+        Default: it is not.
         """
 
     @extension_point(All())
@@ -35,7 +35,7 @@ class CapacitySpecs:
 
         Asked by reclaim per task and by gangreclaim per job. False: it may not.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
@@ -45,28 +45,28 @@ class CapacitySpecs:
         Asked before a task is placed, and by preempt after every eviction. False: the task is
         left out for the rest of the action.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
         """What the queue holds, for messages.
 
-        Nobody: not told.
+        Default: not told.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         """What the queue deserves, for messages.
 
-        Nobody: not told.
+        Default: not told.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_fair_share(self, queue: Queue) -> Resource | None:
         """The queue's fair share, for messages.
 
-        Nobody: not told.
+        Default: not told.
         """
 
     @extension_point(FirstPlugin())
@@ -78,7 +78,7 @@ class CapacitySpecs:
         Asked by the solver's preempt before it searches. A Refusal names the queue and numbers;
         None: the job fits. Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """
 
     @extension_point(FirstPlugin())
@@ -88,7 +88,7 @@ class CapacitySpecs:
         Asked by the KAI family at the start of each attempt to place a job. A Refusal names the
         queue and numbers; None: it fits. Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """
 
     @extension_point(FirstPlugin())
@@ -100,5 +100,5 @@ class CapacitySpecs:
         Asked by plugins that filter nodes, where a share of a GPU weighs differently by node.
         Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """

@@ -25,7 +25,7 @@ class EvictionSpecs:
         Asked by preempt, once per node that is tried. None abstains. An empty sequence vetoes
         this tier; the next tier is asked afresh.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(TieredIntersection())
@@ -35,7 +35,7 @@ class EvictionSpecs:
         Asked by reclaim, once per node that is tried. None abstains. An empty sequence vetoes
         this tier; the next tier is asked afresh.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(TieredIntersection())
@@ -48,7 +48,7 @@ class EvictionSpecs:
         tells the kind of eviction, the job it is for and the domain. None abstains. An empty
         sequence vetoes this tier.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(UnionOfFirstTier())
@@ -57,7 +57,7 @@ class EvictionSpecs:
 
         Asked by shuffle once a cycle. None or an empty sequence names nobody.
 
-        Nobody: nothing is evicted.
+        Default: nothing is evicted.
         """
 
     @extension_point(FirstPlugin())
@@ -66,7 +66,7 @@ class EvictionSpecs:
 
         Asked by the solver's reclaim before it searches. Only the first plugin is asked.
 
-        Nobody: no (reclaim does nothing).
+        Default: no (reclaim does nothing).
         """
 
     @extension_point(All())
@@ -75,7 +75,7 @@ class EvictionSpecs:
 
         Asked by the solver's reclaim for every candidate. False spares the victim.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
@@ -84,7 +84,7 @@ class EvictionSpecs:
 
         Asked by the solver's preempt for every candidate. False spares the victim.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
@@ -93,7 +93,7 @@ class EvictionSpecs:
 
         Asked by the solver's reclaim for every plan that places the job. False drops the plan.
 
-        Nobody: it is.
+        Default: it is.
         """
 
     @extension_point(All())
@@ -102,7 +102,7 @@ class EvictionSpecs:
 
         Asked by the solver's preempt for every plan that places the job. False drops the plan.
 
-        Nobody: it is.
+        Default: it is.
         """
 
     @extension_point(Notify())
@@ -111,5 +111,5 @@ class EvictionSpecs:
 
         Told once per job, before anything is simulated: the moment to remember shares.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """

@@ -23,7 +23,7 @@ class GangSpecs:
         Asked by every action before it looks at a job. A Refusal says why not; None, no
         objection. The first refusal counts.
 
-        Nobody: the job is valid.
+        Default: the job is valid.
         """
 
     @extension_point(All())
@@ -32,7 +32,7 @@ class GangSpecs:
 
         Asked after every placement. False: the job has not reached its minimum. None: no opinion.
 
-        Nobody: ready, so each task is bound by itself.
+        Default: ready, so each task is bound by itself.
         """
 
     @extension_point(Vote())
@@ -42,21 +42,21 @@ class GangSpecs:
         Asked before evictions made for the job are carried out, and by allocate before it keeps
         room that is only promised. PERMIT, REJECT, or ABSTAIN (None).
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(All())
     def sub_job_ready(self, sub_job: SubJob) -> bool | None:
         """As ``job_ready``, for one sub-job of a job that has a sub-group policy.
 
-        Nobody: ready.
+        Default: ready.
         """
 
     @extension_point(Vote())
     def sub_job_pipelined(self, sub_job: SubJob) -> int | None:
         """As ``job_pipelined``, for one sub-job of a job that has a sub-group policy.
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(FirstTierAll())
@@ -66,7 +66,7 @@ class GangSpecs:
         Asked by the evicting actions: only starving jobs preempt or reclaim, and only while they
         starve. Within the first tier that has a voter, all must say yes.
 
-        Nobody: False, so nothing is ever evicted.
+        Default: False, so nothing is ever evicted.
         """
 
     @extension_point(Vote())
@@ -75,7 +75,7 @@ class GangSpecs:
 
         Asked by enqueue once a cycle for each pending job. PERMIT, REJECT, or ABSTAIN (None).
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(Notify())
@@ -84,7 +84,7 @@ class GangSpecs:
 
         Told once per admitted job, so that later votes of the cycle can count it.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Notify())
@@ -93,7 +93,7 @@ class GangSpecs:
 
         Told by the KAI family at the start of each attempt.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(FirstPlugin(), asked=False)
@@ -102,5 +102,5 @@ class GangSpecs:
 
         Declared for completeness: no action asks it any more.
 
-        Nobody: None.
+        Default: None.
         """

@@ -22,7 +22,7 @@ class LifecycleSpecs:
 
         Told once per cycle, in policy order. Build the state for the cycle here.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(NotifyAll(), gated=False)
@@ -31,7 +31,7 @@ class LifecycleSpecs:
 
         Told once per cycle. Conditions and reasons of jobs are set here.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(NotifyAll(), gated=False)
@@ -43,7 +43,7 @@ class LifecycleSpecs:
         undone, ``on_deallocate`` included. Keep whatever you count exact, so that undoing
         restores it.
 
-        Nobody: no objection.
+        Default: no objection.
         """
 
     @extension_point(NotifyAll(), gated=False)
@@ -52,40 +52,40 @@ class LifecycleSpecs:
 
         Told for simulated steps, too. ``task.node`` still names the node.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Notify(), gated=False)
     def setup_bind_context(self, task: Task, bind_context: BindContext) -> None:
         """A task is about to be bound: add what ``pre_bind`` will need to its context.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(FirstError(), gated=False)
     def pre_bind(self, bind_context: BindContext) -> str | None:
         """Do what must be done before the bind is sent. An answer that is not None refuses it.
 
-        Nobody: no objection.
+        Default: no objection.
         """
 
     @extension_point(Notify(), gated=False)
     def pre_bind_rollback(self, bind_context: BindContext) -> None:
         """A later ``pre_bind`` refused: take back what yours did. Told in reverse order.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Merge(), gated=False)
     def bind_request_mutate(self, task: Task, node: str) -> Mapping[str, str] | None:
         """Annotations to send with the bind. A later plugin overwrites an equal key.
 
-        Nobody: none.
+        Default: none.
         """
 
     @extension_point(Merge(), gated=False)
     def http_handlers(self) -> Mapping[str, Callable[..., Any]] | None:
         """HTTP routes, path → handler, that the plugin serves about this session.
 
-        Nobody: none.
+        Default: none.
         """

@@ -20,7 +20,7 @@ from pumice.hookspecs._point import extension_point
 if TYPE_CHECKING:
     import numpy as np
 
-    from pumice.combine import _Skip
+    from pumice.combine import Skip
     from pumice.model.job import Job, SubJob
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.task import Task
@@ -31,13 +31,13 @@ class NodeSpecs:
     """Filters, scores and topology. The vector form of a question counts as the question."""
 
     @extension_point(FirstError())
-    def pre_predicate(self, task: Task, job: Job) -> FitError | _Skip | None:
+    def pre_predicate(self, task: Task, job: Job) -> FitError | Skip | None:
         """Whether any node could take the task; also the moment to prepare ``predicate``.
 
         Asked once per task before its nodes are filtered. A FitError ends the attempt. SKIP: this
         plugin has nothing to say about the task, its ``predicate`` is left out. None: go on.
 
-        Nobody: go on.
+        Default: go on.
         """
 
     @extension_point(FirstError())
@@ -48,7 +48,7 @@ class NodeSpecs:
         cure it. Prefer ``predicate_nodes``: this form is called once per node. Must not change
         anything.
 
-        Nobody: every node can.
+        Default: every node can.
         """
 
     @extension_point(FirstError(), form_of="predicate")
@@ -59,7 +59,7 @@ class NodeSpecs:
         class and the node's labels and taints), ``row`` (and what the node holds now), or
         ``cluster`` (anything; asked every time). A plugin may give both forms; they must agree.
 
-        Nobody: every node can.
+        Default: every node can.
         """
 
     @extension_point(Notify())
@@ -68,7 +68,7 @@ class NodeSpecs:
 
         Told by the KAI family once per task: the moment to find minima and maxima.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Sum())
@@ -78,7 +78,7 @@ class NodeSpecs:
         Asked for every node that passed the filters, and the plugins' scores are added. Prefer
         ``batch_node_order``. Must not change anything.
 
-        Nobody: 0, so the first node by name is taken.
+        Default: 0, so the first node by name is taken.
         """
 
     @extension_point(Sum(), form_of="node_order")
@@ -90,7 +90,7 @@ class NodeSpecs:
         ``predicate_nodes``. Scores normalised over the given nodes are ``cluster``, or ``span`` in
         a plugin that has both forms and tells by ``span`` what it compares with.
 
-        Nobody: 0.
+        Default: 0.
         """
 
     @extension_point(PerPlugin())
@@ -100,7 +100,7 @@ class NodeSpecs:
         Asked with the nodes that passed the filters. A plugin without ``node_reduce`` adds
         nothing by it.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(PerPlugin())
@@ -109,7 +109,7 @@ class NodeSpecs:
 
         Asked once per task after ``node_map``.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(First())
@@ -118,7 +118,7 @@ class NodeSpecs:
 
         Asked when more than one node is left. The first answer that is not None counts.
 
-        Nobody: the highest score, ties by name.
+        Default: the highest score, ties by name.
         """
 
     @extension_point(Fold())
@@ -135,7 +135,7 @@ class NodeSpecs:
         Asked by the KAI family for each sub-group of a job; the sets are tried in order. An empty
         list: there is no such set. None: the set as it is.
 
-        Nobody: the one set, unchanged.
+        Default: the one set, unchanged.
         """
 
     @extension_point(SumByKey())
@@ -146,7 +146,7 @@ class NodeSpecs:
 
         Asked once per gradient that has more than one success.
 
-        Nobody: 0, ties by name.
+        Default: 0, ties by name.
         """
 
     @extension_point(FirstPlugin())
@@ -158,7 +158,7 @@ class NodeSpecs:
         Asked once per job with a topology. ``purpose`` is ``allocate`` or ``evict``. Only the
         first plugin is asked; an empty answer means that there is no place.
 
-        Nobody: the given hypernode alone.
+        Default: the given hypernode alone.
         """
 
     @extension_point(FirstPlugin())
@@ -167,7 +167,7 @@ class NodeSpecs:
     ) -> Sequence[Sequence[str]] | None:
         """As ``hyper_node_gradient_for_job``, for a sub-job below the hypernode of its job.
 
-        Nobody: the given hypernode alone.
+        Default: the given hypernode alone.
         """
 
     @extension_point(Notify(), asked=False)
@@ -176,5 +176,5 @@ class NodeSpecs:
 
         Declared for completeness: no action asks it any more.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """

@@ -35,7 +35,7 @@ class OrderingSpecs:
         pending jobs of the queues in actions that know them (the KAI family), else None; the
         victim lists are filled only while victims are being chosen there.
 
-        Nobody: the older queue, then the smaller name.
+        Default: the older queue, then the smaller name.
         """
 
     @extension_point(Compare())
@@ -45,7 +45,7 @@ class OrderingSpecs:
         Asked while victims of several queues are put in order. Negative: the left queue's tasks
         are evicted first.
 
-        Nobody: the queue that ``queue_order`` would serve later gives first.
+        Default: the queue that ``queue_order`` would serve later gives first.
         """
 
     @extension_point(Compare())
@@ -55,7 +55,7 @@ class OrderingSpecs:
         Asked whenever an action takes the next job of a queue, and reversed when victims are put
         in order: the job served later is evicted first.
 
-        Nobody: the job created earlier, then the smaller uid.
+        Default: the job created earlier, then the smaller uid.
         """
 
     @extension_point(Compare(), form_of="job_order")
@@ -65,7 +65,7 @@ class OrderingSpecs:
         Give it besides ``job_order``, and only where the key of a job changes by nothing but
         what happens to that job itself; the framework then sorts by keys, which is faster.
 
-        Nobody: the comparison is asked.
+        Default: the comparison is asked.
         """
 
     @extension_point(Compare())
@@ -74,7 +74,7 @@ class OrderingSpecs:
 
         Asked when the pending tasks of a job are lined up, and reversed among victims of one job.
 
-        Nobody: the Volcano actions take the smaller index at the end of the name, then the older
+        Default: the Volcano actions take the smaller index at the end of the name, then the older
         task, then the smaller uid; the KAI actions the older, then the smaller uid.
         """
 
@@ -84,7 +84,7 @@ class OrderingSpecs:
 
         Give it besides ``task_order``, where the key is constant during a cycle.
 
-        Nobody: the comparison is asked.
+        Default: the comparison is asked.
         """
 
     @extension_point(Compare())
@@ -93,7 +93,7 @@ class OrderingSpecs:
 
         Asked when the pending sub-jobs of a job are lined up.
 
-        Nobody: the smaller match index, then the smaller uid.
+        Default: the smaller match index, then the smaller uid.
         """
 
     @extension_point(Compare())
@@ -102,7 +102,7 @@ class OrderingSpecs:
 
         Asked by the KAI family when the tasks to allocate or to evict of a job are chosen.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Compare(), asked=False)
@@ -111,7 +111,7 @@ class OrderingSpecs:
 
         Declared for completeness: no action asks it yet.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Compare(), asked=False)
@@ -120,7 +120,7 @@ class OrderingSpecs:
 
         Declared for completeness: no action asks it.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Sum())
@@ -130,5 +130,5 @@ class OrderingSpecs:
         Asked for every GPU group that fits, and with ``gpu_group`` empty for a whole free GPU.
         NaN: this one is not taken.
 
-        Nobody: 0 for each, so the groups go by id and whole GPUs last.
+        Default: 0 for each, so the groups go by id and whole GPUs last.
         """

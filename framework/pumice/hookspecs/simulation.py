@@ -26,7 +26,7 @@ class SimulationSpecs:
 
         ``task`` is the one that a place is sought for. A FitError ends the attempt.
 
-        Nobody: nothing to adjust.
+        Default: nothing to adjust.
         """
 
     @extension_point(FirstError())
@@ -37,7 +37,7 @@ class SimulationSpecs:
 
         A FitError ends the attempt.
 
-        Nobody: nothing to adjust.
+        Default: nothing to adjust.
         """
 
     @extension_point(FirstError())
@@ -46,7 +46,7 @@ class SimulationSpecs:
     ) -> FitError | None:
         """Whether the simulated node can take the task. A FitError tells why not.
 
-        Nobody: it can.
+        Default: it can.
         """
 
     @extension_point(All())
@@ -55,5 +55,5 @@ class SimulationSpecs:
     ) -> bool | None:
         """Whether the queue, as simulated, may hold the task.
 
-        Nobody: it may.
+        Default: it may.
         """

@@ -100,7 +100,7 @@ def test_the_life_cycle_is_never_gated():
 def test_a_docstring_tells_what_when_and_what_nobody_means(point):
     paragraphs = point.doc.split("\n\n")
     assert point.summary.endswith("."), "the first paragraph is a sentence"
-    assert paragraphs[-1].startswith("Nobody: "), "the last paragraph tells the default"
+    assert paragraphs[-1].startswith("Default: "), "the last paragraph tells the default"
     assert paragraphs[-1].endswith(".")
     if point.name in BRIEF:
         assert len(paragraphs) == 2
@@ -128,7 +128,7 @@ def test_signatures_are_complete(point):
 def test_a_point_says_how_answers_combine(point):
     assert type(point.rule) in RULES
     assert point.rule.meaning
-    assert point.rule.nobody
+    assert point.rule.default
 
 
 @points
