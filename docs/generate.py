@@ -34,7 +34,7 @@ def extension_points() -> str:
         "",
         "## Combination rules",
         "",
-        "| rule | how answers become one | nobody answers |",
+        "| rule | how answers become one | no plugin answers |",
         "|---|---|---|",
     ]
     for rule in RULES:
