@@ -55,10 +55,11 @@ if TYPE_CHECKING:
     from pumice.session.heap import LiveHeap
     from pumice.session.nodes.best_rows import best_rows_first
     from pumice.session.nodes.queries import Choice
+    from pumice.session.operations import Operation
     from pumice.session.order import JobHeap
     from pumice.session.session import Session
     from pumice.session.shard import OUTSIDE
-    from pumice.session.statement import Operation, Statement
+    from pumice.session.statement import Statement
     from pumice.shortcuts import Shortcut
     from pumice.solver.plan import Plan
     from pumice.solver.search import Solver
@@ -121,7 +122,7 @@ _HOME = {
     "NodeVerdicts": "pumice.verdicts",
     "NodeView": "pumice.model.nodes",
     "OUTSIDE": "pumice.session.shard",
-    "Operation": "pumice.session.statement",
+    "Operation": "pumice.session.operations",
     "OptionsModel": "pumice.plugin",
     "PERMIT": "pumice.combine",
     "PREEMPTABLE_STATUSES": "pumice.model.task",

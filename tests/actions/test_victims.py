@@ -70,7 +70,7 @@ def test_victims_evicted_in_turn_are_those_of_the_heap(seed, tier):
     for victims in (running, running[:2], running[:3]):
         for live in (True, False):
             order = session.order
-            turns = order.victims_in_turn(victims, claimant, session.queues)
+            turns = order.evicted_in_order(victims, claimant, session.queues)
             if live:
                 heap = order.victim_heap(victims, claimant, session.queues)
                 turns = (heap.pop() for _ in victims)

@@ -100,7 +100,7 @@ def evict_until(
     if enough():
         return []
     evicted = []
-    for victim in session.order.victims_in_turn(victims, task, session.queues):
+    for victim in session.order.evicted_in_order(victims, task, session.queues):
         trial.evict(victim, reason, claimant=task.job)
         evicted.append(victim)
         if enough():
