@@ -227,24 +227,24 @@ def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is never room for more than one task."""
-    suffice = CapacityBound.suffice
+    may_fit = CapacityBound.may_fit
 
-    def full(slots: CapacityBound, demand: Any, *args: Any, **kwargs: Any) -> bool:
-        return sum(demand.values()) < 2 and suffice(slots, demand, *args, **kwargs)
+    def full(bound: CapacityBound, wanted: Any, *args: Any, **kwargs: Any) -> bool:
+        return sum(wanted.values()) < 2 and may_fit(bound, wanted, *args, **kwargs)
 
-    monkeypatch.setattr(CapacityBound, "suffice", full)
+    monkeypatch.setattr(CapacityBound, "may_fit", full)
 
 
 def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     """One eviction more than those in common is kept."""
-    take_back = Steps._take_back
+    undo_to = Steps._undo_to
 
     def careless(steps: Steps, recorded: list[Any]) -> None:
         if steps._shortcuts:
             recorded = steps._evicted[: len(recorded) + 1]
-        take_back(steps, recorded)
+        undo_to(steps, recorded)
 
-    monkeypatch.setattr(Steps, "_take_back", careless)
+    monkeypatch.setattr(Steps, "_undo_to", careless)
 
 
 def _short_walk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A simulation: place a claimant and its victims in the order of the queues."""
+"""A simulation: place a claimant and the evicted victims in queue order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Simulation:
-    """Tries out what would happen to a claimant and to victims that have been evicted for it."""
+    """Places a claimant, and again the victims that have been evicted for it."""
 
     def __init__(self, session: Session, placer: GangPlacer) -> None:
         self._session = session
@@ -34,9 +34,10 @@ class Simulation:
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
     ) -> bool:
-        """Place claimant and victims in the order of the queues; tells whether it got its place.
+        """Place claimant and victims in queue order; whether the claimant was placed.
 
-        Other pending jobs only shape the order. A victim that finds no place stays evicted.
+        Other pending jobs are not placed; they only influence the order of the queues. A victim
+        that fits no node stays evicted.
         """
         largest = _LargestNode(self._session, where)
         claimant_placed = False
@@ -51,15 +52,15 @@ class Simulation:
         return claimant_placed
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
-        """The claimant and the victims as they come up in the order of the queues."""
+        """The claimant and the victims in queue order."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        # Others that wait decide which queue comes next, but nothing within a queue.
+        # Other pending jobs influence which queue comes next, but nothing within a queue.
         by_rank = self._ranks
         rank: dict[str, Any] = {}
         if by_rank:
             rank = {uid: session.order.job_rank(job) for uid, job in left.items()}
-            # A part of a job has a rank of its own.
+            # The claimant may be a part of its job, with a key of its own.
             rank[claimant.uid] = session.order.job_key(claimant)
         left[claimant.uid] = claimant
         tree: QueueTree | None = None
@@ -75,7 +76,7 @@ class Simulation:
             yield left[uid]
 
     def _order(self, claimant: Job, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
-        """All jobs that wait, the victims and the claimant, in the order of the queues."""
+        """All pending jobs, the victims and the claimant, in queue order."""
         session = self._session
         if not self._ranks:
             others = [
@@ -83,8 +84,10 @@ class Simulation:
             ]
             victims = [job for job in apart.values() if job is not claimant]
             return QueueTree(session, [*others, *victims, claimant])
-        kept = apart.copy()
-        order = QueueTree.ranked(session, self._waiting.refresh(), lambda job: job.uid not in kept)
+        excluded = apart.copy()
+        order = QueueTree.ranked(
+            session, self._waiting.refresh(), lambda job: job.uid not in excluded
+        )
         for uid, job in apart.items():
             if job is not claimant:
                 order.push(job, rank[uid])
@@ -93,7 +96,7 @@ class Simulation:
 
     @cached_property
     def _waiting(self) -> RankedJobs:
-        """Ranked when first asked: mostly nobody has to be searched for."""
+        """Sorted when first needed: in most cycles no job needs victims."""
         return RankedJobs(self._session, has_pending)
 
 
