@@ -27,12 +27,12 @@ class Action:
     api_version: ClassVar[str | None] = None
     """The API version that the action was written for ("1.0"); checked when given."""
     evicts: ClassVar[bool] = False
-    """Whether the action takes room from running tasks (the policy check looks at it)."""
+    """Whether the action evicts running tasks; the policy check looks at it."""
     admits: ClassVar[bool] = False
     """Whether the action admits pending jobs into their queues; where a policy lists such an
     action, a job that it has not admitted is not placed."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """Extension points without any answer to which the action does nothing."""
+    """Extension points that some plugin must implement, or the action does nothing."""
 
     shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
     """Shortcuts that the action takes: names to ask ``session.uses`` about (see

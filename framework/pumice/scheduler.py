@@ -37,13 +37,13 @@ class Scheduler:
         self.holder = policy if isinstance(policy, PolicyHolder) else PolicyHolder(lambda: policy)
         self.ledger = ledger
         self.verify = verify
-        """Check the books after every action and every remembered answer."""
+        """Check the accounts after every action, and every cached answer."""
         self.keeper = ClusterKeeper(verify=verify)
-        """Makes each cycle's cluster, out of that of the last one unless ``fresh``."""
+        """Makes each cycle's cluster from that of the last one, unless ``fresh``."""
         self._fresh = fresh
         self.cycle = 0
         self.memory: dict[str, Any] = {}
-        """What plugins and actions note for later cycles, by name."""
+        """What plugins and actions store for later cycles, by name."""
 
     @property
     def policy(self) -> Policy:
@@ -61,8 +61,8 @@ class Scheduler:
     def open_session(self) -> Session:
         """Begin a cycle.
 
-        A session that has been finished is over by now: its decisions stay, its cluster becomes
-        that of the new one. A session that has not been finished is left alone.
+        The cluster of the last finished session becomes that of the new one, so that only its
+        decisions may be used from now on. An unfinished session stays valid.
         """
         self.cycle += 1
         self.keeper.fresh = self._fresh or not self.policy.uses("incremental")
@@ -92,13 +92,13 @@ class Scheduler:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
-        """End a cycle. The session may be looked at until the next one is opened."""
+        """End a cycle. The session may be read until the next one is opened."""
         status.close(session)
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions
         logger.info(
-            "cycle {}: {} bound, {} evicted, {} promised",
+            "cycle {}: {} bound, {} evicted, {} pipelined",
             self.cycle,
             len(decisions.binds),
             len(decisions.evictions),

@@ -1,4 +1,4 @@
-"""The part of the nodes that this scheduler is responsible for."""
+"""The node shard that this scheduler is responsible for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Shard:
 
     @classmethod
     def of(cls, cluster: Cluster, settings: SchedulerSettings) -> Shard:
-        """The shard that the policy names; what a scenario tells wins."""
+        """The shard that the policy names; a scenario may give another."""
         mode = str(cluster.extra.get("sharding_mode", settings.sharding_mode))
         members = cluster.extra.get("nodes_in_shard")
         if members is None:
@@ -40,7 +40,7 @@ class Shard:
         return cls(mode, np.array([name in inside for name in names], bool))
 
     def split(self, rows: np.ndarray | None) -> list[np.ndarray | None]:
-        """The rows in the groups in which they are to be tried."""
+        """The rows in the groups in which they are tried, the own shard first."""
         if self.mode == "none":
             return [rows]
         every = np.arange(len(self.inside)) if rows is None else rows
