@@ -20,7 +20,7 @@ from pumice.combine import RULES
 from pumice.config.options import describe
 from pumice.discovery import Catalog, Kind
 from pumice.hookspecs import POINTS
-from pumice.shortcuts import SHORTCUTS
+from pumice.shortcuts import declared
 
 DOCS = Path(__file__).parent
 BUILTIN = ("pumice-builtin-plugins", "pumice-builtin-actions")
@@ -37,12 +37,12 @@ def extension_points() -> str:
         "",
         "## Combination rules",
         "",
-        "| rule | how answers become one | nobody answers |",
+        "| rule | how answers become one | no plugin answers |",
         "|---|---|---|",
     ]
     for rule in RULES:
         made = rule()
-        lines.append(f"| {made.name} | {made.meaning} | {made.nobody} |")
+        lines.append(f"| {made.name} | {made.meaning} | {made.default} |")
     group = ""
     for point in POINTS.values():
         if point.group != group:
@@ -92,7 +92,7 @@ def shortcuts() -> str:
         "",
         "```toml",
         "[scheduler]",
-        'plain = ["answers", "keys"]  # or ["all"]',
+        'plain = ["node_cache", "order_keys"]  # or ["all"]',
         "```",
         "",
         "If something else is decided then, it is a bug of Pumice, or a plugin reaches further",
@@ -101,7 +101,13 @@ def shortcuts() -> str:
         "| shortcut | what is saved | what is done without it |",
         "|---|---|---|",
     ]
-    lines += [f"| `{name}` | {cut.saves} | {cut.instead} |" for name, cut in SHORTCUTS.items()]
+    builtin = [
+        listed.loaded.cls
+        for kind in ("plugin", "action")
+        for listed in Catalog().listing(kind)
+        if listed.loaded is not None and listed.found.source.distribution in BUILTIN
+    ]
+    lines += [f"| `{s.name}` | {s.saves} | {s.instead} |" for s in declared(builtin).values()]
     return "\n".join(lines) + "\n"
 
 

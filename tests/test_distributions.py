@@ -15,7 +15,7 @@ BUILTINS = [
 ]
 SHARED = {
     "builtin_plugins": ("gpu", "kube", "quota"),
-    "builtin_actions": ("gang", "greedy", "solver_action"),
+    "builtin_actions": ("gang", "greedy", "solver_action", "solver_jobs"),
 }
 """What lies beside the plugins and actions: code that several of them share."""
 CONTRIB = sorted(

@@ -7,6 +7,7 @@ from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, reco
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingWork, pending_work
 from pumice_builtin_actions.greedy.placement import Placement
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
 
@@ -16,6 +17,8 @@ class Allocate(Action):
     A job that reaches its minimum only with pipelined tasks holds their nodes for the rest of the
     cycle, and nothing of it is bound. A job that cannot reach its minimum is rolled back.
     """
+
+    shortcuts = (VICTIMS,)
 
     class Options(ErrorCacheOptions):
         """See :class:`ErrorCacheOptions`."""
@@ -60,7 +63,7 @@ class _Allocation:
         session = self._session
         if job.is_pending:
             # Volcano admits a pending job here if the policy does not run enqueue.
-            if session.runs("enqueue"):
+            if session.admits_jobs:
                 return
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:

@@ -12,6 +12,8 @@ class Enqueue(Action):
     this cycle; the jobs behind it are still considered.
     """
 
+    admits = True
+
     def execute(self, session: Session) -> None:
         waiting: dict[str, JobHeap] = {}
         for job in session.jobs.values():

@@ -9,9 +9,9 @@ from pumice.gang import active_tasks, job_used_count, used_count
 
 
 class EvictStaleGangs(Action):
-    """A gang that lost members and did not get them back gives up its room after a grace period.
+    """Evicts a gang that has been below its minimum for longer than a grace period.
 
-    Gangs that cannot be preempted are evicted, too; one with a task that succeeded is not stale.
+    Non-preemptible gangs are evicted, too; a gang with a task that succeeded is not stale.
     """
 
     evicts = True
@@ -26,9 +26,9 @@ class EvictStaleGangs(Action):
     def execute(self, session: Session) -> None:
         for job in session.jobs.values():
             with session.turn(job):
-                self._look_at(session, job)
+                self._check(session, job)
 
-    def _look_at(self, session: Session, job: Job) -> None:
+    def _check(self, session: Session, job: Job) -> None:
         if not _is_stale(job):
             job.stale_since = None
             return

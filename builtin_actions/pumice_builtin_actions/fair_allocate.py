@@ -1,18 +1,18 @@
-"""Place pending work on idle room in the order of the queue tree, without evicting anybody."""
+"""Place pending jobs on idle resources in the order of the queue tree, without evictions."""
 
 from __future__ import annotations
 
 from pumice import Action, Job, Session
 from pumice.gang import has_pending
 from pumice.solver import GangPlacer, QueueTree
-from pumice_builtin_actions.solver_action import DepthOptions, waiting_jobs
+from pumice_builtin_actions.solver_jobs import DepthOptions, waiting_jobs
 
 
 class FairAllocate(Action):
-    """The KAI family's allocate: a job gets its minimum at once, then grows task by task.
+    """KAI's allocate: a job gets its minimum at once, then grows task by task.
 
-    A gang of which one task must wait for room waits as a whole. A job that grew is put back
-    into the order, so that elastic jobs of different queues grow in turns.
+    If one task of a gang's minimum must wait for a release, all its tasks are pipelined. A job that
+    grew is put back into the order, so that elastic jobs of different queues grow alternately.
     """
 
     class Options(DepthOptions):
@@ -35,8 +35,8 @@ class FairAllocate(Action):
 
 
 def _grow(session: Session, placer: GangPlacer, job: Job) -> bool:
-    """Place the job's next chunk; tells whether it may want another."""
-    held_before = job.allocated_count > 0
+    """Place the job's next batch; whether it may want another."""
+    was_running = job.allocated_count > 0
     with session.statement() as statement:
         if not placer.place(statement, job, None, simulate=False):
             return False
@@ -44,13 +44,13 @@ def _grow(session: Session, placer: GangPlacer, job: Job) -> bool:
         if waits and statement.pipeline_allocated(job) is not None:
             return False
         statement.commit()
-    if not waits and not held_before:
+    if not waits and not was_running:
         job.last_start = session.now
     return has_pending(job)
 
 
 def _must_wait(job: Job) -> bool:
-    """Whether a pod set reaches its minimum only with tasks that wait for room."""
+    """Whether a pod set reaches its minimum only with pipelined tasks."""
     return any(
         pod_set.waiting_count and pod_set.allocated_count < pod_set.min_available
         for pod_set in job.sub_jobs.values()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pumice import PREEMPTABLE_STATUSES, Action, EvictionKind, Job, Session
 from pumice_builtin_actions.gang.bundles import VictimOrder
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 
 
 class Gangpreempt(Action):
@@ -16,6 +17,8 @@ class Gangpreempt(Action):
     evicted as one. Domains of nodes are tried one by one, so that the job's network topology is
     honoured.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "unified_evictable")

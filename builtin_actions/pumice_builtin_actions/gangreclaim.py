@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pumice import Action, EvictionKind, Job, Session, TaskStatus
 from pumice_builtin_actions.gang.bundles import VictimOrder, total_order
 from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 
 
 class Gangreclaim(Action):
@@ -16,6 +17,8 @@ class Gangreclaim(Action):
     least for what it frees. Domains of nodes are tried one by one, so that the job's network
     topology is honoured.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "unified_evictable")
@@ -54,7 +57,7 @@ def _victim_queue_order(session: Session, reclaimer: Job) -> VictimOrder:
     def positions(jobs: Iterable[Job]) -> dict[str, int] | None:
         jobs = list(jobs)
         one_per_queue = {job.queue: job for job in jobs}
-        if not session.uses("keys") or len(one_per_queue) ** 2 > len(jobs):
+        if not session.uses("order_keys") or len(one_per_queue) ** 2 > len(jobs):
             return None
         ordered = total_order(list(one_per_queue.values()), precedes)
         if ordered is None:

@@ -17,11 +17,11 @@ from pumice import (
     Session,
     Statement,
     Task,
+    best_rows_first,
 )
 from pumice_builtin_actions.greedy.dry_run import CandidateLimits, best_candidate
 from pumice_builtin_actions.greedy.eviction import (
     ResolvableNodes,
-    best_rows_first,
     evict_until,
     fits_without,
     is_eligible,
@@ -31,6 +31,7 @@ from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import (
     Evictable,
     EvictableByQueue,
@@ -50,6 +51,8 @@ class Preempt(Action):
 
     Jobs with a network topology are left out: see gangpreempt.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "preemptable")
@@ -98,7 +101,7 @@ class _Preemption:
         self._nodes = nodes
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
-        self._lookahead = QueueLookahead(session) if session.uses("foresight") else None
+        self._lookahead = QueueLookahead(session) if session.uses("victims") else None
         self._no_tasks = Evictable(session, (), lambda task: False)
         self._reachable = ReachableNodes(session)
         self._preemptors: dict[str, JobHeap] = {}

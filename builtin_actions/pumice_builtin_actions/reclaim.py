@@ -12,6 +12,7 @@ from pumice_builtin_actions.greedy.eviction import (
 )
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import EvictableByQueue, TaskFilter, of_other_queues
 
 
@@ -22,6 +23,8 @@ class Reclaim(Action):
     the task would fit there. The evictions for a job are committed only if its minimum is then
     pipelined; otherwise all of them are rolled back.
     """
+
+    shortcuts = (VICTIMS,)
 
     evicts = True
     needs = ("job_starving", "reclaimable")

@@ -11,6 +11,7 @@ from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_pods import NodePods
 from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_affinity
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 
 _SCALE = 100_000.0
 
@@ -23,11 +24,13 @@ class PodAffinity(Plugin):
     is not scored again in the cycle.
     """
 
+    shortcuts = (POD_COUNTS,)
+
     @hookimpl
     def on_session_open(self) -> None:
         cluster = self.session.cluster
         self._affinity = AffinityScore(
-            NodePods(LabelColumns(self.session.nodes), cached=self.session.uses("tallies")),
+            NodePods(LabelColumns(self.session.nodes), cached=self.session.uses("pod_counts")),
             TermReader(Namespaces(cluster.inventory)),
             tasks_with_affinity(cluster.snapshot_cache),
         )

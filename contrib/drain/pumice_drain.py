@@ -23,7 +23,7 @@ class DrainSpecs:
 
         Asked by drain, once per node and cycle. None is no opinion.
 
-        Nobody: no node is drained.
+        Default: no node is emptied.
         """
 
 

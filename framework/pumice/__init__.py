@@ -51,11 +51,14 @@ if TYPE_CHECKING:
     from pumice.scheduler import Scheduler
     from pumice.session.dispatch import Dispatch
     from pumice.session.heap import LiveHeap
+    from pumice.session.nodes.best_rows import best_rows_first
     from pumice.session.nodes.queries import Choice, NodeQueries
+    from pumice.session.operations import Operation
     from pumice.session.order import JobHeap, Order
     from pumice.session.session import Session
     from pumice.session.shard import Shard
-    from pumice.session.statement import Operation, Statement
+    from pumice.session.statement import Statement
+    from pumice.shortcuts import Shortcut
     from pumice.solver.plan import Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
@@ -117,7 +120,7 @@ _HOME = {
     "NodeTable": "pumice.model.nodes",
     "NodeVerdicts": "pumice.verdicts",
     "NodeView": "pumice.model.nodes",
-    "Operation": "pumice.session.statement",
+    "Operation": "pumice.session.operations",
     "OptionsModel": "pumice.plugin",
     "Order": "pumice.session.order",
     "PERMIT": "pumice.combine",
@@ -145,6 +148,7 @@ _HOME = {
     "Scope": "pumice.plugin",
     "Session": "pumice.session.session",
     "Shard": "pumice.session.shard",
+    "Shortcut": "pumice.shortcuts",
     "SnapshotCache": "pumice.model.incremental.snapshot_cache",
     "Solver": "pumice.solver.search",
     "Statement": "pumice.session.statement",
@@ -153,6 +157,7 @@ _HOME = {
     "SubJob": "pumice.model.job",
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
+    "best_rows_first": "pumice.session.nodes.best_rows",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
     "hookimpl": "pumice.plugin",
@@ -235,6 +240,7 @@ __all__ = [
     "Scope",
     "Session",
     "Shard",
+    "Shortcut",
     "SnapshotCache",
     "Solver",
     "Statement",
@@ -244,6 +250,7 @@ __all__ = [
     "Task",
     "TaskStatus",
     "__version__",
+    "best_rows_first",
     "combine",
     "extension_point",
     "fit_error_text",

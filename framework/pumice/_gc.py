@@ -1,4 +1,4 @@
-"""Leave the search for garbage in circles to quieter moments."""
+"""Pause the cyclic garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """What runs inside makes many objects and hardly any garbage in circles: look for none."""
+    """Pause the cyclic garbage collector: a cycle makes many objects and few reference cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:

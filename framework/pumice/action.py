@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel
 
 from pumice.plugin import OptionsModel
+from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -26,9 +27,16 @@ class Action:
     api_version: ClassVar[str | None] = None
     """The API version that the action was written for ("1.0"); checked when given."""
     evicts: ClassVar[bool] = False
-    """Whether the action takes room from running tasks (the policy check looks at it)."""
+    """Whether the action evicts running tasks; the policy check looks at it."""
+    admits: ClassVar[bool] = False
+    """Whether the action admits pending jobs into their queues; where a policy lists such an
+    action, a job that it has not admitted is not placed."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """Extension points without any answer to which the action does nothing."""
+    """Extension points that some plugin must implement, or the action does nothing."""
+
+    shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
+    """Shortcuts that the action takes: names to ask ``session.uses`` about (see
+    :mod:`pumice.shortcuts`)."""
 
     name: str
     """The name under which the policy lists this action."""

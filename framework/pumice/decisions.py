@@ -1,4 +1,4 @@
-"""What a cycle decided, as a backend carries it out and a program reads it."""
+"""The decisions of a cycle, for the backend that carries them out and for programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Bind:
     annotations: dict[str, str] = field(default_factory=dict, hash=False)
     """What ``bind_request_mutate`` and the bind context add to the bind request."""
     gpu_groups: tuple[str, ...] = ()
-    """The devices that it shares with other tasks, by the groups that share them."""
+    """The GPU groups, one for each shared GPU, that it joins."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,7 +42,7 @@ class Eviction:
 
 @dataclass(slots=True, frozen=True)
 class Promise:
-    """A task that waits for room on a node which is still being freed."""
+    """A pipelined task: it waits for resources that are being released on a node."""
 
     task: str
     """``namespace/name``."""
@@ -71,14 +71,14 @@ class JobState:
     reason: str
     """Why the job waits, for a person; empty if it does not."""
     counted_phase: str = ""
-    """The phase by the states of the tasks alone, which is what scenarios expect. ``phase`` says
-    Unknown where a running job was found short."""
+    """The phase by the statuses of the tasks alone, which is what scenarios expect. ``phase`` is
+    Unknown for a running job that is Unschedulable now."""
     conditions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     """Conditions of the pod group, as plugins set them."""
     last_start: float | None = None
-    """Epoch seconds at which the job last went from nothing to running, where that is kept."""
+    """Epoch seconds at which the job last went from nothing to running, where it is recorded."""
     stale_since: float | None = None
-    """Epoch seconds since when the gang has been below its minimum, where that is kept."""
+    """Epoch seconds since when the gang has been below its minimum, where it is recorded."""
 
 
 @dataclass(slots=True)

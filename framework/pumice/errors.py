@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PumiceError(Exception):
-    """Base of every error that Pumice raises on purpose. ``hint`` tells what to do about it."""
+    """Base of every error that Pumice raises on purpose. ``hint`` is what to do about it."""
 
     exit_status = 2
     """The exit status of the command that it ends."""
@@ -52,13 +52,13 @@ class StatementError(PumiceError):
 
 
 class InvariantError(PumiceError):
-    """The session's books do not add up: a bug in Pumice or in a plugin."""
+    """The session's accounts do not add up: a bug in Pumice or in a plugin."""
 
     exit_status = 1
 
 
 class PluginError(PumiceError):
-    """A plugin raised while it was asked. ``__cause__`` is what it raised."""
+    """A plugin raised in an extension point. ``__cause__`` is what it raised."""
 
     exit_status = 1
     """The exit status of the command that it ends."""

@@ -1,4 +1,4 @@
-"""Why a task found no node, kept compactly and told to a person on demand."""
+"""Why no node takes a task: compact vectors, turned into text on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: what was asked, who answered what, and what was done about it.
+"""The ledger: a record of what was asked, what each plugin answered, and what was done.
 
 Event names are stable: ``question`` (the combined answer), ``vote`` (one plugin's answer),
 ``verdicts`` and ``scores`` (one plugin's answer over nodes), ``allocate``, ``pipeline``, ``evict``,
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 Sink = Callable[[dict[str, Any]], None]
 _Head = tuple[tuple[str, str], ...]
-"""What all records of one question have in common."""
+"""What all records of one extension point and plugin have in common."""
 _Noted = tuple[Any, ...]
-"""An event as it is kept: ``(event, facts)``, or of a question ``(head, *arguments, answer)``."""
+"""A stored event: ``(event, facts)``, or of a question ``(head, *arguments, answer)``."""
 
 
 class Ledger:
-    """Hands every event it is interested in to a sink, or keeps it to be read later.
+    """Passes the events of some extension points to a sink, or stores them.
 
     A sink (a printer, a list's ``append``) gets an event when it happens. Without a sink the
-    events are kept and told by :meth:`events`. That is much cheaper, for an event is put into
-    words only when it is read. A kept event holds on to the tasks and jobs that it is about.
+    events are stored, and :meth:`events` gives them. That is much cheaper, because an event is
+    formatted only when it is read. A stored event references the tasks and jobs it is about.
     """
 
-    __slots__ = ("_handed", "_kept", "_points", "_sink", "statements")
+    __slots__ = ("_passed", "_points", "_sink", "_stored", "statements")
 
     def __init__(
         self,
@@ -52,31 +52,30 @@ class Ledger:
         self._sink = sink
         self._points = None if points is None else frozenset(points)
         self.statements = statements
-        """Whether operations of statements are recorded."""
-        self._handed = 0
-        self._kept: list[_Noted] = []
+        self._passed = 0
+        self._stored: list[_Noted] = []
 
     @property
     def sequence(self) -> int:
         """The number of the last event."""
-        return self._handed + len(self._kept)
+        return self._passed + len(self._stored)
 
     def watches(self, point: str) -> bool:
         """Whether questions of this extension point are recorded."""
         return self._points is None or point in self._points
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The events that were kept so far; none where there is a sink."""
-        for number, noted in enumerate(self._kept, 1):
-            yield {"seq": number, **_told(noted)}
+        """The events that were stored so far; none if there is a sink."""
+        for number, noted in enumerate(self._stored, 1):
+            yield {"seq": number, **_formatted(noted)}
 
     def record(self, event: str, **facts: Any) -> None:
         """Record one event."""
         if self._sink is None:
-            self._kept.append((event, facts))
+            self._stored.append((event, facts))
         else:
-            self._handed += 1
-            self._sink({"seq": self._handed, "event": event, **facts})
+            self._passed += 1
+            self._sink({"seq": self._passed, "event": event, **facts})
 
     def voter(self, point: ExtensionPoint, impl: Impl) -> Impl:
         """The same implementation, recording each of its answers."""
@@ -90,32 +89,32 @@ class Ledger:
 
     def _watched(self, ask: Answer, head: _Head, arity: int) -> Answer:
         if self._sink is None:
-            return _keeping(head, arity)(ask, self._kept.append, head)
-        return _handing(head, arity)(ask, self._sink, self)
+            return _storing(head, arity)(ask, self._stored.append, head)
+        return _passing(head, arity)(ask, self._sink, self)
 
 
-# A cycle asks hundreds of thousands of questions. So what is wrapped around one is compiled for
-# its number of arguments, and for each point and plugin apart: the interpreter tunes a piece of
-# code to the one function that it calls.
+# A cycle asks hundreds of thousands of questions. So the wrapper is compiled for the number of
+# arguments, and separately for each point and plugin: the interpreter specialises code for the
+# one function that it calls.
 
 
 @cache
-def _keeping(head: _Head, arity: int) -> Callable[..., Answer]:
+def _storing(head: _Head, arity: int) -> Callable[..., Answer]:
     names = _arguments(arity)
     each = (f"{n} if type({n}) in lasting else words[type({n})]({n})" for n in (*names, "answer"))
     note = f"to((extra, {', '.join(each)}))"
-    return _compiled(names, note, lasting=_LASTING, words=_early_words)
+    return _compiled(names, note, lasting=_LASTING, words=_early_formats)
 
 
 @cache
-def _handing(head: _Head, arity: int) -> Callable[..., Answer]:
+def _passing(head: _Head, arity: int) -> Callable[..., Answer]:
     names = _arguments(arity)
     facts = {"seq": "number", **{key: repr(value) for key, value in head}}
     facts["args"] = f"[{', '.join(f'words[type({n})]({n})' for n in names)}]"
     facts["answer"] = "words[type(answer)](answer)"
     event = ", ".join(f"{key!r}: {value}" for key, value in facts.items())
-    hand = f"extra._handed = number = extra._handed + 1; to({{{event}}})"
-    return _compiled(names, hand, words=_words)
+    hand = f"extra._passed = number = extra._passed + 1; to({{{event}}})"
+    return _compiled(names, hand, words=_formats)
 
 
 def _arguments(arity: int) -> list[str]:
@@ -137,7 +136,7 @@ def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., An
     return watch
 
 
-def _told(noted: _Noted) -> dict[str, Any]:
+def _formatted(noted: _Noted) -> dict[str, Any]:
     head, *args, answer = noted
     if isinstance(head, str):
         return {"event": head, **answer}
@@ -176,7 +175,7 @@ def _name(value: Any) -> str:
     return str(value)
 
 
-_WORDS: list[tuple[Any, Callable[[Any], Any]]] = [
+_FORMATS: list[tuple[Any, Callable[[Any], Any]]] = [
     (type(None) | bool | int | float | str, lambda value: value),
     (Task, attrgetter("key")),
     (BindContext, _where),
@@ -187,38 +186,38 @@ _WORDS: list[tuple[Any, Callable[[Any], Any]]] = [
     (Sequence | frozenset | set, _names),
     (object, _name),
 ]
-"""How values are told, the first type that fits."""
+"""How values are formatted; the first type that fits."""
 
 
-class _Words(dict[type, Callable[[Any], Any]]):
-    """How values of a type are told."""
+class _Formats(dict[type, Callable[[Any], Any]]):
+    """How values of a type are formatted."""
 
     def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        tell = self[kind] = next(tell for known, tell in _WORDS if issubclass(kind, known))
-        return tell
+        found = self[kind] = next(f for known, f in _FORMATS if issubclass(kind, known))
+        return found
 
 
-_words = _Words()
+_formats = _Formats()
 
 
 def plain(value: Any) -> Any:
-    """A value as a ledger keeps it: names instead of objects, summaries instead of vectors."""
-    return _words[type(value)](value)
+    """A value as an event has it: names instead of objects, summaries instead of vectors."""
+    return _formats[type(value)](value)
 
 
 _LASTING = frozenset(
     {type(None), bool, int, float, str, type(SKIP), Task, Job, SubJob, Queue, BindContext}
 )
-"""Types of values that are told the same whenever they are told."""
+"""Types of values whose format does not change during a cycle."""
 
 
-def _kept_names(value: Sequence[Any]) -> Sequence[Any]:
+def _stored_names(value: Sequence[Any]) -> Sequence[Any]:
     return tuple(value) if _LASTING.issuperset(map(type, value)) else _names(value)
 
 
-def _kept_table(value: Mapping[Any, Any]) -> dict[str, Any]:
+def _stored_table(value: Mapping[Any, Any]) -> dict[str, Any]:
     return _table(value) if value else {}
 
 
-_early_words = _Words({tuple: _kept_names, list: _kept_names, dict: _kept_table})
-"""How values are kept that may not be the same when they are told."""
+_early_formats = _Formats({tuple: _stored_names, list: _stored_names, dict: _stored_table})
+"""How values are stored that may change before they are formatted."""

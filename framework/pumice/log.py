@@ -1,4 +1,4 @@
-"""The logger, quiet until asked, and what the command line lets it say."""
+"""The logger: silent in a library, configured by the command line."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import pluggy
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from pumice.hookspecs import PROJECT
+from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
     from pumice.model.task import Task
@@ -31,12 +32,12 @@ def hookimpl(*, scope: Scope | Callable[..., Scope] = ...) -> Callable[[_F], _F]
 def hookimpl(function: _F | None = None, *, scope: Scope | Callable[..., Scope] = "cluster") -> Any:
     """Mark a method as an implementation of the extension point of the same name.
 
-    ``scope`` tells how far an answer about nodes reaches, so that it can be remembered:
-    ``static`` depends on the task's class and the node's own facts (labels, taints, capacity),
-    ``row`` also on what the node holds now, ``cluster`` on anything, and is asked every time.
-    ``span``, for scores only, is ``row`` compared with the other nodes in question (the fullest
-    gets most): it is remembered while :meth:`Plugin.span` says the same of all nodes.
-    It may be a function ``(plugin, task)`` that tells it for each class of tasks.
+    ``scope`` is what an answer about nodes depends on, so that it can be cached: ``static`` on the
+    task's class and the node's own facts (labels, taints, capacity), ``row`` also on the pods on
+    the node, ``cluster`` on anything; the latter is never cached. ``span``, for scores only, is
+    ``row`` compared with the other candidate nodes (the fullest gets most): it is cached while
+    :meth:`Plugin.span` stays the same. A function ``(plugin, task)`` may give the scope for each
+    class of tasks.
     """
 
     def mark(method: _F) -> _F:
@@ -93,7 +94,11 @@ class Plugin:
     reads: ClassVar[frozenset[str]] = frozenset()
     """Attributes of a task, beyond request and constraints, that ``static`` and ``row`` answers
     depend on (``labels``, ``annotations``, ``job``, ``queue``, ``role``, …). Tasks that differ in
-    one of them are kept in different classes."""
+    one of them are in different classes."""
+
+    shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
+    """Shortcuts that the plugin takes: names to ask ``session.uses`` about (see
+    :mod:`pumice.shortcuts`)."""
 
     name: str
     """The name under which the policy knows this instance."""
@@ -104,9 +109,9 @@ class Plugin:
 
     @classmethod
     def caution(cls, options: Any, companions: Collection[str]) -> str | None:
-        """Why these options hardly go with the other plugins of the tier; None: they do.
+        """Why these options do not suit the other plugins of the tier; None: they do.
 
-        Asked when a policy is loaded; an answer becomes a warning.
+        Called when a policy is loaded; an answer becomes a warning.
         """
         return None
 
@@ -116,16 +121,15 @@ class Plugin:
         self.name = name
 
     def class_key(self, task: Task) -> Hashable:
-        """What else tasks of one class must have in common, where no name in ``reads`` says it.
+        """What else tasks of one class must have in common, where ``reads`` cannot express it.
 
-        Asked once per task, after ``on_session_open``, of plugins that filter or score nodes or
-        prepare for it.
-        Make it coarse: the fewer classes, the more is remembered.
+        Called once per task, after ``on_session_open``, for plugins with a filter or scorer or
+        ``pre_predicate``. Make it coarse: the fewer classes, the more is cached.
         """
         return None
 
     def span(self, task: Task) -> Hashable:
-        """What scores of the scope ``span`` compare a node with: the least and the most, say.
+        """What scores of the scope ``span`` compare a node with: minimum and maximum, for example.
 
         It may depend on the class of the task and on the node table. Whenever it changes, all
         nodes are scored again by the vector form; as long as it stays, only changed rows are.

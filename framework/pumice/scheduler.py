@@ -40,14 +40,14 @@ class Scheduler:
         self.ledger = ledger
         """What records the cycles, if anything does."""
         self.verify = verify
-        """Check the books after every action and every remembered answer."""
+        """Check the accounts after every action, and every cached answer."""
         self.keeper = ClusterKeeper(verify=verify)
-        """Makes each cycle's cluster, out of that of the last one unless ``fresh``."""
+        """Makes each cycle's cluster from that of the last one, unless ``fresh``."""
         self._fresh = fresh
         self.cycle = 0
         """The number of the last cycle that was opened."""
         self.memory: dict[str, Any] = {}
-        """What plugins and actions note for later cycles, by name."""
+        """What plugins and actions store for later cycles, by name."""
 
     @property
     def policy(self) -> Policy:
@@ -65,12 +65,12 @@ class Scheduler:
     def open_session(self) -> Session:
         """Begin a cycle.
 
-        A session that has been finished is over by now: its decisions stay, its cluster becomes
-        that of the new one. A session that has not been finished is left alone.
+        The cluster of the last finished session becomes that of the new one, so that only its
+        decisions may be used from now on. An unfinished session stays valid.
         """
         self.cycle += 1
-        self.keeper.fresh = self._fresh or not self.policy.scheduler.uses("difference")
-        with self._no_collection():
+        self.keeper.fresh = self._fresh or not self.policy.uses("incremental")
+        with self._gc_paused():
             cluster = self.keeper.cluster(
                 self.backend.snapshot(),
                 now=self.backend.now(),
@@ -91,19 +91,19 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with self._no_collection():
+        with self._gc_paused():
             action.execute(session)
         if self.verify:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
-        """End a cycle. The session may be looked at until the next one is opened."""
+        """End a cycle. The session may be read until the next one is opened."""
         status.close(session)
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions
         logger.info(
-            "cycle {}: {} bound, {} evicted, {} promised",
+            "cycle {}: {} bound, {} evicted, {} pipelined",
             self.cycle,
             len(decisions.binds),
             len(decisions.evictions),
@@ -111,8 +111,8 @@ class Scheduler:
         )
         return decisions
 
-    def _no_collection(self) -> AbstractContextManager[None]:
-        return gc_paused() if self.policy.scheduler.uses("collection") else nullcontext()
+    def _gc_paused(self) -> AbstractContextManager[None]:
+        return gc_paused() if self.policy.uses("gc_pause") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

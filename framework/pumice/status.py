@@ -17,14 +17,14 @@ _S = TaskStatus
 
 
 def close(session: Session) -> None:
-    """Close the session: plugins first, then phases, reasons and what is promised."""
+    """Close the session: plugins first, then phases, reasons and pipelined tasks."""
     objection = session.ask.on_session_close()
     if isinstance(objection, PluginError):
         session.report(objection)
     decisions = session.decisions
     for job in session.jobs.values():
         job.phase = counted_phase(job)
-        job.reason = job_reason(job, gated=session.runs("enqueue"))
+        job.reason = job_reason(job, gated=session.admits_jobs)
         decisions.jobs.append(
             JobState(
                 job=job.uid,
@@ -49,7 +49,7 @@ def close(session: Session) -> None:
 
 
 def counted_phase(job: Job) -> str:
-    """The phase that the states of the job's tasks lead to."""
+    """The phase that follows from the statuses of the job's tasks."""
     scheduled = job.scheduled_count + job.releasing_scheduled_count
     if scheduled >= job.group.min_member:
         return "Completed" if scheduled == job.count(_S.FAILED, _S.SUCCEEDED) else "Running"
@@ -57,7 +57,7 @@ def counted_phase(job: Job) -> str:
 
 
 def shown_phase(job: Job, session_uid: str) -> str:
-    """The phase as it is reported: Unknown for a running job that this cycle found short."""
+    """The phase as it is reported: Unknown for a running job that is Unschedulable now."""
     unschedulable = any(
         condition.get("type") == "Unschedulable"
         and condition.get("status") == "True"
@@ -68,7 +68,7 @@ def shown_phase(job: Job, session_uid: str) -> str:
 
 
 def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -> str:
-    """Why a task is evicted, for a person; an action that gives only its name leaves it to us."""
+    """Why a task is evicted, for people; written here if the action gave only its name."""
     job = task.job
     if given != action or claimant is None or job is None:
         return given
@@ -84,9 +84,9 @@ def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -
 
 
 def job_reason(job: Job, *, gated: bool = True) -> str:
-    """Why a job is not running; empty for one that has nothing to wait for.
+    """Why a job is not running; empty for a job that waits for nothing.
 
-    ``gated``: pending jobs must be let into their queue first.
+    ``gated``: pending jobs must be admitted into their queue first.
     """
     if job.plugin_errors:
         return job.plugin_errors[-1]

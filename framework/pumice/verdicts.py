@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Code(enum.IntEnum):
-    """How a node answers. Evictions may cure UNSCHEDULABLE and nothing else."""
+    """Why a node cannot take a task. Only UNSCHEDULABLE may be resolved by evictions."""
 
     OK = 0
     ERROR = 1
@@ -51,7 +51,7 @@ class FitError:
 
     @property
     def code(self) -> Code:
-        """The worst code: the one that an eviction is least able to cure."""
+        """The worst code: the one that an eviction is least likely to resolve."""
         return worst(self.statuses)
 
     @property
@@ -103,7 +103,7 @@ class ReasonTable:
 
 
 REASONS = ReasonTable()
-"""Process-wide and append-only: ids are names of texts, they carry no state of a session."""
+"""Process-wide and append-only: ids stand for texts, not for state of a session."""
 
 
 class NodeVerdicts:
@@ -178,7 +178,7 @@ class EvictionKind(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class EvictionContext:
-    """For whom and where victims are sought."""
+    """The job, and the domain, that victims are sought for."""
 
     kind: EvictionKind
     """Which kind of action searches."""
@@ -192,7 +192,7 @@ class EvictionContext:
 
 @dataclass(slots=True, eq=False)
 class BindContext:
-    """A bind on its way out; plugins put what ``pre_bind`` needs into ``extensions``."""
+    """A bind before it is sent; plugins put what ``pre_bind`` needs into ``extensions``."""
 
     task: Task
     """The task that is bound."""

@@ -7,7 +7,7 @@ import pytest
 
 from pumice import RequestFit
 from pumice.model.task import PREEMPTABLE_STATUSES, TaskStatus
-from pumice_builtin_actions.greedy.eviction import best_rows_first, fits_without
+from pumice_builtin_actions.greedy.eviction import fits_without
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import EvictableByQueue
 from pumice_builtin_plugins.drf.plugin import Drf
@@ -55,7 +55,7 @@ def test_victims_are_evicted_in_the_order_of_the_heap(seed, tier):
     for victims in (running, running[:2], running[:3]):
         for live in (True, False):
             order = session.order
-            turns = order.victims_in_turn(victims, claimant, session.queues)
+            turns = order.evicted_in_order(victims, claimant, session.queues)
             if live:
                 heap = order.victim_heap(victims, claimant, session.queues)
                 turns = (heap.pop() for _ in victims)
@@ -103,15 +103,6 @@ def test_a_request_may_fit_once_the_victims_are_gone(cpu, victims, fits):
     (task,) = session.jobs["ns/w"].pending
     fit = RequestFit(task.vector)
     assert fits_without(session.nodes, 0, fit, list(running)[:victims]) is fits
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_best_rows_come_first_those_without_a_score_last(seed):
-    rng = random.Random(seed)
-    count = rng.randint(0, 9)
-    rows = np.array(sorted(rng.sample(range(20), count)), np.intp)
-    scores = np.array([rng.choice([0.0, 1.0, 2.0, np.nan]) for _ in rows])
-    assert list(best_rows_first(scores, rows)) == rows[np.argsort(-scores, kind="stable")].tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,6 +4,7 @@ import pytest
 
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
+from pumice.errors import PolicyError
 from pumice.scheduler import Scheduler
 from pumice.solver import Solver
 from tests.plugins._fair import FairWorld, ask
@@ -153,18 +154,46 @@ class TestTooLarge:
         )
         decisions = run(world, "solve_reclaim", plain=plain, **options)
         (reason,) = (state.reason for state in decisions.jobs if state.job == "ns/x")
-        assert "would not fit on the nodes even if nobody else were there" in reason
+        assert "would not fit on the nodes even if they were empty" in reason
         assert not decisions.evictions
         return bool(searched)
 
     def test_it_is_refused_without_a_search(self, monkeypatch):
         assert not self.tried(monkeypatch)
-        assert not self.tried(monkeypatch, upstreamGhosts=True)
+        assert not self.tried(monkeypatch, upstreamStaleReleases=True)
 
     def test_without_the_shortcut_a_search_finds_out(self, monkeypatch):
-        assert self.tried(monkeypatch, plain=["refusal"])
+        assert self.tried(monkeypatch, plain=["solver_search"])
 
     def test_where_gpus_are_shared_only_kai_searches(self, monkeypatch):
         """Its books may promise more than there is."""
-        assert self.tried(monkeypatch, shared=True, upstreamGhosts=True)
-        assert not self.tried(monkeypatch, shared=True, plain=["refusal"])
+        assert self.tried(monkeypatch, shared=True, upstreamStaleReleases=True)
+        assert not self.tried(monkeypatch, shared=True, plain=["solver_search"])
+
+
+def test_the_old_name_of_an_option_works_with_a_warning():
+    table = {
+        "actions": ["solve_reclaim"],
+        "tiers": [{"plugins": FAIR}],
+        "action": {"solve_reclaim": {"upstreamGhosts": True}},
+    }
+    with pytest.warns(DeprecationWarning, match="option 'upstreamGhosts' is called"):
+        made = policy_from_dict(table)
+    assert made.actions[0].options.stale_releases
+    assert made.raw["action"] == {"solve_reclaim": {"upstreamStaleReleases": True}}
+    (warning,) = (text for text in made.warnings if "upstreamGhosts" in text)
+    assert "'upstreamStaleReleases' since 0.2; 0.3 drops the old name" in warning
+
+
+def test_both_names_of_an_option_are_one_too_many():
+    options = {"upstreamGhosts": True, "upstreamStaleReleases": False}
+    table = {
+        "actions": ["solve_reclaim"],
+        "tiers": [{"plugins": FAIR}],
+        "action": {"solve_reclaim": options},
+    }
+    with (
+        pytest.warns(DeprecationWarning, match="upstreamGhosts"),
+        pytest.raises(PolicyError, match=r"'upstreamStaleReleases' .* is given twice"),
+    ):
+        policy_from_dict(table)

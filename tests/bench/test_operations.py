@@ -84,5 +84,5 @@ def test_costs_grow_as_they_should(case, larger, what, most):
 def test_more_work_is_seen():
     """Without what is remembered of nodes, far more of them are asked about."""
     case = ROWS[0]
-    plain = replace(case, policy={**case.policy, "scheduler": {"plain": ["answers"]}})
+    plain = replace(case, policy={**case.policy, "scheduler": {"plain": ["node_cache"]}})
     assert count_operations(plain)[NODES] > 10 * count_operations(case)[NODES]

@@ -421,5 +421,5 @@ def test_an_answer_of_the_wrong_kind_is_its_plugins_error(rule, answer):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_rule_tells_what_it_means_and_what_nobody_means(rule):
     assert rule().meaning.endswith((".", ";")) or rule().meaning
-    assert rule().nobody
+    assert rule().default
     assert rule().name

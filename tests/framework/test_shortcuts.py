@@ -1,4 +1,4 @@
-"""Doing without shortcuts: how a policy and the command line say so, and who is told."""
+"""Doing without shortcuts: how a policy and the command line say so, and who hears of it."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pumice import (
+    Inventory,
+    MemoryBackend,
+    Plugin,
+    Scheduler,
+    Shortcut,
+    deprecated,
+    hookimpl,
+    load_policy,
+    policy_from_dict,
+)
 from pumice.cli import main
-from pumice.config import SchedulerSettings, load_policy
+from pumice.discovery import Catalog
 from pumice.errors import PolicyError
-from pumice.scheduler import Scheduler
-from pumice.shortcuts import ALL, SHORTCUTS
+from pumice.shortcuts import ALL, FRAMEWORK
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "docs" / "examples" / "demo"
+FRAMEWORK_NAMES = [shortcut.name for shortcut in FRAMEWORK]
 SCENARIO = min((ROOT / "tests" / "scenarios").rglob("*.yaml"))
 TIERS = 'actions = ["allocate"]\n[[tiers]]\nplugins = ["gang"]\n[scheduler]\n'
 
@@ -25,47 +36,103 @@ def policy(tmp_path, text, **sources):
 
 
 class TestPolicy:
-    def test_by_default_every_shortcut_is_taken(self):
-        assert all(SchedulerSettings().uses(name) for name in SHORTCUTS)
+    def test_by_default_every_shortcut_is_taken(self, tmp_path):
+        made = policy(tmp_path, "")
+        assert set(made.shortcuts) == {*FRAMEWORK_NAMES, "victims"}
+        assert all(made.uses(name) for name in made.shortcuts)
 
     def test_those_named_are_done_without(self, tmp_path):
-        settings = policy(tmp_path, 'plain = ["keys", "answers"]').scheduler
-        assert [name for name in SHORTCUTS if not settings.uses(name)] == ["answers", "keys"]
+        made = policy(tmp_path, 'plain = ["order_keys", "victims"]')
+        unused = [name for name in made.shortcuts if not made.uses(name)]
+        assert unused == ["order_keys", "victims"]
 
     def test_all_means_every_one(self, tmp_path):
-        settings = policy(tmp_path, f'plain = ["{ALL}"]').scheduler
-        assert not any(settings.uses(name) for name in SHORTCUTS)
+        made = policy(tmp_path, f'plain = ["{ALL}"]')
+        assert not any(made.uses(name) for name in made.shortcuts)
 
     def test_the_environment_names_them_in_a_row(self, tmp_path):
-        env = {"PUMICE_SCHEDULER__PLAIN": "keys, ranked"}
-        assert policy(tmp_path, "", env=env).scheduler.plain == ("keys", "ranked")
+        env = {"PUMICE_SCHEDULER__PLAIN": "order_keys, gc_pause"}
+        assert policy(tmp_path, "", env=env).scheduler.plain == ("order_keys", "gc_pause")
 
-    def test_a_wrong_name_is_told_with_its_line_and_the_right_one(self, tmp_path):
+    def test_a_shortcut_of_an_action_that_is_not_listed_may_be_named(self, tmp_path):
+        assert "pod_counts" not in policy(tmp_path, 'plain = ["pod_counts"]').shortcuts
+
+    @pytest.mark.parametrize("wrong, right", [("node_cahce", "node_cache"), ("victim", "victims")])
+    def test_a_wrong_name_is_reported_with_its_line_and_the_right_one(self, tmp_path, wrong, right):
         with pytest.raises(PolicyError) as error:
-            policy(tmp_path, 'plain = ["keys", "anwsers"]')
+            policy(tmp_path, f'plain = ["order_keys", "{wrong}"]')
         (problem,) = error.value.problems
         assert "policy.toml:5" in problem
-        assert "did you mean 'answers'?" in problem
-        assert "'anwsers'" in problem
+        assert f"did you mean '{right}'?" in problem
+        assert f"'{wrong}'" in problem
 
-    def test_a_name_like_no_other_is_told_with_all_there_are(self, tmp_path):
-        with pytest.raises(PolicyError, match=r"one of answers, .*, all\), not 'zzz'"):
+    def test_a_name_like_no_other_is_reported_with_all_there_are(self, tmp_path):
+        with pytest.raises(PolicyError, match=r"one of node_cache, .*, all\), not 'zzz'"):
             policy(tmp_path, 'plain = ["zzz"]')
 
     def test_more_can_be_done_without_later(self, tmp_path):
-        made = policy(tmp_path, 'plain = ["keys"]')
+        made = policy(tmp_path, 'plain = ["order_keys"]')
         assert made.without([]) is made
-        assert made.without(["answers", "keys"]).scheduler.plain == ("keys", "answers")
+        without = made.without(["node_cache", "order_keys"])
+        assert without.scheduler.plain == ("order_keys", "node_cache")
 
-    def test_an_engine_that_misspells_a_shortcut_is_told(self):
-        with pytest.raises(ValueError, match="no shortcut 'anwsers'; did you mean 'answers'"):
-            SchedulerSettings().uses("anwsers")
+
+class TestOldNames:
+    @pytest.mark.parametrize("old", [renamed.old for renamed in deprecated.SHORTCUTS])
+    def test_an_old_name_works_with_a_warning(self, tmp_path, old):
+        new = deprecated.renamed_shortcut(old).new
+        with pytest.warns(DeprecationWarning, match=f"'{old}' is called '{new}' since 0.2; 0.3"):
+            assert policy(tmp_path, f'plain = ["{old}"]').scheduler.plain == (new,)
+
+    def test_several_old_names_of_one_shortcut_are_that_one(self, tmp_path):
+        with pytest.warns(DeprecationWarning, match="shortcut"):
+            made = policy(tmp_path, "").without(["answers", "spans", "keys"])
+        assert made.scheduler.plain == ("node_cache", "order_keys")
+
+    def test_every_old_name_leads_to_a_shortcut(self):
+        assert {renamed.new for renamed in deprecated.SHORTCUTS} == set(Catalog().shortcuts)
+
+
+class TestDeclared:
+    """A plugin or action of any distribution may take shortcuts, too."""
+
+    @pytest.fixture
+    def made(self):
+        class Own(Plugin):
+            shortcuts = (Shortcut("own_cache", "something is cached", "it is not"),)
+
+            @hookimpl
+            def on_session_open(self):
+                self.session.state["uses"] = self.session.uses("own_cache")
+
+        catalog = Catalog()
+        catalog.register_local("plugin", "own", Own)
+
+        def make(*plain):
+            table = {
+                "actions": ["allocate"],
+                "tiers": [{"plugins": ["own"]}],
+                "scheduler": {"plain": plain},
+            }
+            return policy_from_dict(table, catalog=catalog)
+
+        return make
+
+    @pytest.mark.parametrize("plain, taken", [((), True), (("own_cache",), False)])
+    def test_it_is_taken_unless_the_policy_does_without(self, made, plain, taken):
+        session = Scheduler(MemoryBackend(Inventory()), made(*plain)).open_session()
+        assert session.state["uses"] is taken
+
+    def test_it_is_among_those_that_are_known(self, made):
+        assert made().shortcuts["own_cache"].instead == "it is not"
+        with pytest.raises(PolicyError, match="did you mean 'own_cache'"):
+            made("own_cahce")
 
 
 class TestCommandLine:
     @pytest.fixture
-    def told(self, monkeypatch):
-        """What the schedulers that a command makes do without."""
+    def plain_of(self, monkeypatch):
+        """The shortcuts that the schedulers of a command do without."""
         seen = []
         init = Scheduler.__init__
 
@@ -77,11 +144,11 @@ class TestCommandLine:
         return seen
 
     @pytest.mark.parametrize("command", [("run", DEMO), ("test", SCENARIO)])
-    def test_every_name_given_is_done_without(self, command, told):
-        arguments = [*map(str, command), "--plain", "keys", "--plain", "answers"]
+    def test_every_name_given_is_done_without(self, command, plain_of):
+        arguments = [*map(str, command), "--plain", "order_keys", "--plain", "node_cache"]
         result = CliRunner().invoke(main, arguments, prog_name="pumice")
         assert result.exit_code == 0, result.output
-        assert set(told) == {("keys", "answers")}
+        assert set(plain_of) == {("order_keys", "node_cache")}
 
     def test_the_decisions_stay_the_same(self):
         with_all, without = (
@@ -99,11 +166,11 @@ class TestCommandLine:
 
     @pytest.mark.parametrize("command", [("run", DEMO), ("test", SCENARIO)])
     def test_a_wrong_name_ends_it(self, command):
-        arguments = [*map(str, command), "--plain", "kees"]
+        arguments = [*map(str, command), "--plain", "order_kees"]
         result = CliRunner().invoke(main, arguments, prog_name="pumice")
         assert result.exit_code == 2
-        assert "--plain: there is no shortcut 'kees'" in result.stderr
-        assert "did you mean 'keys'?" in result.stderr
+        assert "--plain: there is no shortcut 'order_kees'" in result.stderr
+        assert "did you mean 'order_keys'?" in result.stderr
 
 
 def test_every_shortcut_is_one_that_the_code_takes():
@@ -119,4 +186,4 @@ def test_every_shortcut_is_one_that_the_code_takes():
         for file in sources
         for name in re.findall(r'\buses\(\s*"(\w+)"\s*\)', file.read_text(encoding="utf-8"))
     }
-    assert asked == set(SHORTCUTS)
+    assert asked == set(Catalog().shortcuts)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pumice.model.gpu.shares import WHOLE_GPU
-from pumice.session.nodes.gpu_room import ranked_devices
+from pumice.session.nodes.gpu_devices import ranked_devices
 from tests.plugins._shares import SharedWorld
 
 

@@ -72,7 +72,7 @@ POLICIES: dict[str, dict[str, Mapping[str, Any]]] = {
     },
     "kai": {
         "preset kai": {"preset": "kai"},
-        "exact": kai(action=solving(upstreamGhosts=False)),
+        "exact": kai(action=solving(upstreamStaleReleases=False)),
         "spread": kai(
             "podaffinity",
             "gpuspread",

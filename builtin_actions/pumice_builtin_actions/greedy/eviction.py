@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from pumice import Code, Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
-
-_FIRST_FEW = 4
-"""So many nodes are picked one by one before the rest is sorted."""
 
 
 def is_eligible(session: Session, job: Job) -> bool:
@@ -82,19 +79,6 @@ class ResolvableNodes:
         return np.asarray(~failed[rows])
 
 
-def best_rows_first(scores: np.ndarray, rows: np.ndarray) -> Iterator[int]:
-    """Rows by falling score, ties in row order, rows without a score (NaN) last.
-
-    One of the first nodes is usually enough, so the rest is sorted only when it is needed.
-    """
-    scores = np.where(np.isnan(scores), -np.inf, scores)
-    for _ in range(min(len(rows), _FIRST_FEW)):
-        position = int(scores.argmax())
-        yield int(rows[position])
-        rows, scores = np.delete(rows, position), np.delete(scores, position)
-    yield from rows[np.argsort(-scores, kind="stable")].tolist()
-
-
 def fits_without(nodes: NodeTable, row: int, fit: RequestFit, victims: Iterable[Task]) -> bool:
     """Whether a request fits a node once all the victims are gone."""
     free = sum((victim.vector for victim in victims), nodes.future_idle[row])
@@ -113,7 +97,7 @@ def evict_until(
     if enough():
         return []
     evicted = []
-    for victim in session.order.victims_in_turn(victims, task, session.queues):
+    for victim in session.order.evicted_in_order(victims, task, session.queues):
         trial.evict(victim, reason, claimant=task.job)
         evicted.append(victim)
         if enough():

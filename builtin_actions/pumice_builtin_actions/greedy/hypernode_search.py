@@ -132,7 +132,7 @@ class HypernodeSearch:
                 row not in inside
                 or not session.ask.allocatable(session.queue_of(sub_job.job), task)
                 or session.queries.prepare(task) is not None
-                or not session.queries.able(task)[row]
+                or not session.queries.feasible(task)[row]
             ):
                 break
             idle = bool(session.queries.fits_idle(task)[row])

@@ -27,7 +27,7 @@ class Placement:
     def __init__(self, session: Session, *, error_cache: bool) -> None:
         self._session = session
         self._error_cache = error_cache
-        self._skips_role_cache = session.uses("roles")
+        self._skips_role_cache = session.uses("victims")
 
     def place(self, statement: Statement, pending: PendingSubJob, hyper_node: str) -> bool:
         """Place the pending tasks until the sub-job is ready.
@@ -104,7 +104,7 @@ class Placement:
             and (
                 not self._skips_role_cache
                 or task.role in pending.mixed_roles
-                or self._session.queries.asks_every_time(task)
+                or self._session.queries.has_live_filters(task)
             )
         )
 
@@ -126,7 +126,7 @@ class Placement:
         exclude = None
         if failed_before is not None:
             exclude = failed_before.get(task.role)
-            failed = ~queries.able(task, rows)
+            failed = ~queries.feasible(task, rows)
             if rows is not None:
                 inside = np.zeros(len(failed), bool)
                 inside[rows] = True

@@ -29,7 +29,7 @@ class ReachableNodes:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._nodes = session.nodes
-        self._looks_ahead = session.uses("promising")
+        self._looks_ahead = session.uses("victims")
         self._evictable: Evictable | None = None
         self._spared: Evictable | None = None
         self._cache: dict[bytes, _CachedMask] = {}

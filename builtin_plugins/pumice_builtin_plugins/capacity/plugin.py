@@ -38,6 +38,7 @@ from pumice_builtin_plugins.quota.min_resources import (
     refuse_for,
 )
 from pumice_builtin_plugins.quota.resource_columns import ResourceColumns, fits
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class Capacity(Plugin):
@@ -46,6 +47,8 @@ class Capacity(Plugin):
     In a tree the bounds of all ancestors hold, too, and jobs belong into leaves. A faulty tree
     (no ``root``, an unknown parent, a job in an inner queue) lets nothing start.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         """How queues relate, and whether devices are counted."""

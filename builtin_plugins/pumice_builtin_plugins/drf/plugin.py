@@ -12,6 +12,7 @@ from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 from pumice_builtin_plugins.drf.job_shares import JobShare
 from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
 from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 _TOLERANCE = 1e-6
 
@@ -22,6 +23,8 @@ class Drf(Plugin):
     The tree comes from the queues' annotations ``volcano.sh/hierarchy`` (``root/eng/dev``) and
     ``volcano.sh/hierarchy-weights`` (``1/2/4``).
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         hierarchy: bool = Field(
@@ -38,7 +41,7 @@ class Drf(Plugin):
     def on_session_open(self) -> None:
         total = self.session.cluster.total.tolist()
         self._totals = totals_of(enumerate(total))
-        cached = self.session.uses("shares")
+        cached = self.session.uses("queue_books")
         self._shares = {
             job.uid: JobShare(job, self._totals, cached=cached)
             for job in self.session.jobs.values()

@@ -28,7 +28,7 @@ class JobQuantities:
         self._quantities = quantities
         self._batches = TaskBatches(session.ask, session.order)
         self._evictions = session.decisions.evictions
-        self._cached = session.uses("amounts")
+        self._cached = session.uses("queue_books")
         self._changes = JobCursor(session.cluster.job_journal)
         self._requests: dict[str, tuple[Job, int, Quantities]] = {}
         self._allocated: dict[str, tuple[Job, Quantities]] = {}

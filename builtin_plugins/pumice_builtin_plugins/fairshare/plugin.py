@@ -44,6 +44,7 @@ from pumice_builtin_plugins.fairshare.usage import (
     WindowType,
     read_usage,
 )
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class FairShare(Plugin):
@@ -53,6 +54,8 @@ class FairShare(Plugin):
     share is served first; a queue below its fair share may reclaim from queues above theirs.
     Volcano's queues take part with their weight, deserved, guarantee and capability.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     class Options(Plugin.Options):
         k: float = Field(
@@ -109,7 +112,7 @@ class FairShare(Plugin):
         session = self.session
         self._quantities = TaskQuantities(session)
         self._jobs = JobQuantities(session, self._quantities)
-        self._order = QueueOrder(cached=session.uses("shares"))
+        self._order = QueueOrder(cached=session.uses("queue_books"))
         self._total = self._quantities.cluster_total(session)
         self._history = self._usage_history()
         usage = read_usage(

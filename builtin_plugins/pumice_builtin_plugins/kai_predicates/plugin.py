@@ -30,6 +30,7 @@ from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_pods import NodePods, NodePorts
 from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_affinity
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 from pumice_builtin_plugins.kube.storage import Storage, StorageError
 from pumice_builtin_plugins.kube.taints import TaintGroups
@@ -58,6 +59,8 @@ class KaiPredicates(Plugin):
     it is gone, and a moved one has them on both nodes: no eviction makes way for them.
     """
 
+    shortcuts = (POD_COUNTS,)
+
     class Options(Plugin.Options):
         restrict: bool = Field(
             False,
@@ -85,7 +88,7 @@ class KaiPredicates(Plugin):
         static = StaticFilters(columns, TaintGroups(table), affinity=True, taints=True)
         workers = (options.gpu_label, options.cpu_label) if options.restrict else None
         self._kinds = NodeKinds(table, session.cluster.snapshot_cache, static, workers)
-        node_pods = NodePods(columns, cached=session.uses("tallies"))
+        node_pods = NodePods(columns, cached=session.uses("pod_counts"))
         reader = TermReader(Namespaces(inventory))
         self._affinity = AffinityFilter(
             node_pods, reader, tasks_with_affinity(session.cluster.snapshot_cache)

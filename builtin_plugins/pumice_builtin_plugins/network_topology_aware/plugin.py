@@ -22,6 +22,7 @@ from pumice import (
     is_hard,
 )
 from pumice_builtin_plugins.kube.resource_weights import resource_weights
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.network_topology_aware.gradient import gradient, widest_first
 from pumice_builtin_plugins.network_topology_aware.hyper_nodes import (
     HyperNodeResources,
@@ -39,6 +40,8 @@ class NetworkTopologyAware(Plugin):
     A job goes to the lowest tier in which it fits, there to the fullest hypernode. Tasks without a
     topology go where the hypernodes above a node are fullest.
     """
+
+    shortcuts = (POD_COUNTS,)
 
     class Options(Plugin.Options):
         """Weights of the resources; a resource without one does not count."""
@@ -97,7 +100,7 @@ class NetworkTopologyAware(Plugin):
             for tier in range(self._lowest_tier, self._highest_tier + 1)
         ]
         self._nearness: dict[str, np.ndarray] = {}
-        self._sub_job_tasks = SubJobTasks(session.nodes.row_of, cached=session.uses("tallies"))
+        self._sub_job_tasks = SubJobTasks(session.nodes.row_of, cached=session.uses("pod_counts"))
 
     def class_key(self, task: Task) -> bool:
         return _has_topology(task)

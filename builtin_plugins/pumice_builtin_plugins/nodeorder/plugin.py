@@ -25,6 +25,7 @@ from pumice_builtin_plugins.kube.pod_affinity import AffinityScore, tasks_with_a
 from pumice_builtin_plugins.kube.pod_counts import PodCounts
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
 from pumice_builtin_plugins.kube.resource_scores import ResourceScores, ScoredRequest
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.taints import TaintGroups
 from pumice_builtin_plugins.kube.topology_spread import SpreadScore
 
@@ -65,6 +66,8 @@ class ScoreTerms:
 
 class NodeOrder(Plugin):
     """Score nodes by kube-scheduler's rules, each 0 to 100 times its weight; weight 0 is off."""
+
+    shortcuts = (POD_COUNTS,)
 
     class Options(Plugin.Options):
         least: int = Field(
@@ -113,7 +116,7 @@ class NodeOrder(Plugin):
         self._resource_score = self._resources.score
         self._taint_groups = TaintGroups(table)
         self._images = Images(table)
-        self._pod_counts = PodCounts(self._columns, cached=self.session.uses("tallies"))
+        self._pod_counts = PodCounts(self._columns, cached=self.session.uses("pod_counts"))
         reader = TermReader(Namespaces(cluster.inventory))
         tasks = tasks_with_affinity(cluster.snapshot_cache) if weights.pod_affinity else ()
         self._affinity = AffinityScore(self._pod_counts, reader, tasks)

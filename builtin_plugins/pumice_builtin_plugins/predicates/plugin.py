@@ -31,6 +31,7 @@ from pumice_builtin_plugins.kube.node_pods import placed_tasks
 from pumice_builtin_plugins.kube.pod_affinity import AffinityFilter, tasks_with_affinity
 from pumice_builtin_plugins.kube.pod_counts import PodChange, PodCounts
 from pumice_builtin_plugins.kube.pod_terms import Namespaces, TermReader
+from pumice_builtin_plugins.kube.shortcut import POD_COUNTS
 from pumice_builtin_plugins.kube.static_filters import StaticFilters
 from pumice_builtin_plugins.kube.storage import Storage, StorageError
 from pumice_builtin_plugins.kube.taints import TaintGroups
@@ -58,6 +59,8 @@ class Predicates(Plugin):
     Failures that evictions may cure are collected up to the first that they cannot cure.
     """
 
+    shortcuts = (POD_COUNTS,)
+
     class Options(FilterOptions):
         """See :mod:`pumice_builtin_plugins.predicates.options`."""
 
@@ -68,7 +71,7 @@ class Predicates(Plugin):
         table, cluster, options = self.session.nodes, self.session.cluster, self.options
         self._table = table
         self._columns = LabelColumns(table)
-        self._pod_counts = PodCounts(self._columns, cached=self.session.uses("tallies"))
+        self._pod_counts = PodCounts(self._columns, cached=self.session.uses("pod_counts"))
         self._pods = table.pod_count.copy()
         self._pods_view, self._max_pods_view = self._pods.data, table.max_pods.data
         taint_groups = TaintGroups(table)

@@ -24,6 +24,7 @@ from pumice_builtin_plugins.quota.resource_columns import (
     fits,
     subtract_request,
 )
+from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
 class Proportion(Plugin):
@@ -31,6 +32,8 @@ class Proportion(Plugin):
 
     Only queues that have a job take part. What a queue does not request goes to the others.
     """
+
+    shortcuts = (QUEUE_BOOKS,)
 
     @hookimpl
     def on_session_open(self) -> None:

@@ -109,7 +109,7 @@ def open_accounts(
     session: Session, columns: ResourceColumns, queues: Iterable[Queue]
 ) -> dict[str, QueueAccount]:
     """Accounts of these queues by name, with the sums over their own jobs."""
-    cached = session.uses("shares")
+    cached = session.uses("queue_books")
     accounts = {queue.name: QueueAccount(queue, columns, cached=cached) for queue in queues}
     number_of = {name: number for number, name in enumerate(accounts)}
     no_account = len(accounts)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from pumice.discovery import Catalog
 from pumice.errors import PumiceError
-from pumice.shortcuts import correction
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,8 +54,9 @@ def plain_option(function: F) -> F:
 def _known_shortcuts(
     context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
 ) -> tuple[str, ...]:
+    catalog = Catalog()
     for name in names:
-        right = correction(name)
+        right = catalog.shortcut_correction(name)
         if right is not None:
             raise PumiceError(f"--plain: there is no shortcut {name!r}", hint=right)
     return names

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.config.layers import Layer
 from pumice.config.lines import KeyPath
@@ -19,6 +20,7 @@ from pumice.config.settings import SchedulerSettings
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import LoadError
 from pumice.plugin import OptionsModel
+from pumice.shortcuts import current
 
 KEYS = ("preset", "actions", "tiers", "plugin", "action", "scheduler")
 Part = Literal["plugin", "action"]
@@ -169,8 +171,13 @@ class Builder:
             elif (loaded := listed[name]) is not None:
                 seen = set()
                 for key, value, rest in flatten(table, loaded.cls.Options):
+                    known = names(loaded.cls.Options)
                     if layer.loose:
-                        key = loosely(key, names(loaded.cls.Options))
+                        key = loosely(key, known)
+                    key, renamed = deprecated.current_option(key, known)
+                    if renamed is not None:
+                        deprecated.warn(renamed)
+                        self.problems.warn(layer, (*path, *rest), str(renamed))
                     if key in seen:
                         text = f"option {key!r} of {part} {name!r} is given twice"
                         self.problems.add(layer, (*path, *rest), text)
@@ -227,7 +234,21 @@ class Builder:
         settings, problems = validate(SchedulerSettings, given.values, "[scheduler]", "setting")
         for key, text in problems:
             self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)
-        return settings or SchedulerSettings(), given.values
+        settings = settings or SchedulerSettings()
+        return self._with_known_shortcuts(settings, given), given.values
+
+    def _with_known_shortcuts(
+        self, settings: SchedulerSettings, given: _OptionValues
+    ) -> SchedulerSettings:
+        """The settings with the shortcuts in ``plain`` under today's names; all must be known."""
+        for name in settings.plain:
+            right = self.catalog.shortcut_correction(name)
+            if right is not None:
+                text = (
+                    f"[scheduler]: setting 'plain' should name a shortcut ({right}), not {name!r}"
+                )
+                self.problems.add(*given.origins["plain"], text)
+        return settings.model_copy(update={"plain": current(settings.plain)})
 
     def _entry(self, reference: Reference, loaded: Loaded, options: OptionsModel) -> PluginEntry:
         return PluginEntry(

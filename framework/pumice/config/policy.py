@@ -12,6 +12,7 @@ from pumice.discovery import Source
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS, ExtensionPoint
 from pumice.plugin import OptionsModel, Plugin
+from pumice.shortcuts import Shortcut, current, declared, is_used
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,17 @@ class Policy:
         """The same policy without these shortcuts."""
         if not shortcuts:
             return self
-        plain = tuple(dict.fromkeys((*self.scheduler.plain, *shortcuts)))
+        plain = current((*self.scheduler.plain, *shortcuts))
         return replace(self, scheduler=self.scheduler.model_copy(update={"plain": plain}))
+
+    @property
+    def shortcuts(self) -> dict[str, Shortcut]:
+        """The shortcuts that the framework and the listed plugins and actions take, by name."""
+        return declared([*(e.cls for e in self.plugins), *(e.cls for e in self.actions)])
+
+    def uses(self, shortcut: str) -> bool:
+        """Whether a shortcut is taken (see :mod:`pumice.shortcuts`)."""
+        return is_used(shortcut, self.scheduler.plain)
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:

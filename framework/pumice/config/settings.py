@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -15,7 +15,6 @@ from pydantic_settings import (
 )
 
 from pumice.config.duration import Duration
-from pumice.shortcuts import correction, is_used
 
 PREFIX = "PUMICE_SCHEDULER__"
 
@@ -24,13 +23,6 @@ def _split(value: Any) -> Any:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
-
-
-def _known_shortcut(name: str) -> str:
-    right = correction(name)
-    if right is not None:
-        raise ValueError(f"should name a shortcut ({right})")
-    return name
 
 
 class SchedulerSettings(BaseSettings):
@@ -58,15 +50,9 @@ class SchedulerSettings(BaseSettings):
     shard: str = Field(
         "volcano", description="Name of the NodeShard that lists this scheduler's nodes."
     )
-    plain: Annotated[
-        tuple[Annotated[str, AfterValidator(_known_shortcut)], ...],
-        NoDecode,
-        BeforeValidator(_split),
-    ] = Field((), description="Shortcuts to switch off, to find a bug; 'all': every one.")
-
-    def uses(self, shortcut: str) -> bool:
-        """Whether a shortcut (see :mod:`pumice.shortcuts`) is taken."""
-        return is_used(shortcut, self.plain)
+    plain: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        (), description="Shortcuts to switch off, to find a bug; 'all': every one."
+    )
 
     @classmethod
     def settings_customise_sources(

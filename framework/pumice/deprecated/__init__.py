@@ -1,13 +1,14 @@
 """Old names: each works, with a DeprecationWarning, for one more minor version.
 
-Here are the extension points and their arguments. Modules, names and attributes are in
-:mod:`pumice.deprecated.moves`, and :mod:`pumice.deprecated.finder` makes them importable.
+Here are the extension points, their arguments, options and shortcuts. Modules, names and
+attributes are in :mod:`pumice.deprecated.moves`; :mod:`pumice.deprecated.finder` makes them
+importable.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
 _T = TypeVar("_T", bound=type)
@@ -21,7 +22,7 @@ def next_minor(version: str) -> str:
 
 
 class Renamed(NamedTuple):
-    """An extension point, or an argument of one, that has another name now."""
+    """An extension point, an argument of one, an option or a shortcut with a new name."""
 
     old: str
     new: str
@@ -29,6 +30,8 @@ class Renamed(NamedTuple):
     """The version that renamed it, as in ``0.2``."""
     point: str = ""
     """For an argument: its extension point, under the name that it has now."""
+    kind: str = "hook"
+    """What it is, for people: ``hook``, ``option`` or ``shortcut``."""
 
     @property
     def gone_in(self) -> str:
@@ -36,7 +39,11 @@ class Renamed(NamedTuple):
         return next_minor(self.since)
 
     def __str__(self) -> str:
-        what = f"argument {self.old!r} of {self.point!r}" if self.point else f"hook {self.old!r}"
+        what = (
+            f"argument {self.old!r} of {self.point!r}"
+            if self.point
+            else f"{self.kind} {self.old!r}"
+        )
         return (
             f"{what} is called {self.new!r} since {self.since}; {self.gone_in} drops the old name"
         )
@@ -48,6 +55,27 @@ RENAMED: tuple[Renamed, ...] = (
 )
 """In the order of the renames. An entry whose ``gone_in`` is reached must be removed."""
 
+OPTIONS: tuple[Renamed, ...] = (
+    Renamed("upstreamGhosts", "upstreamStaleReleases", since="0.2", kind="option"),
+)
+"""Options of plugins and actions: the new name is accepted wherever the old one was."""
+
+SHORTCUTS: tuple[Renamed, ...] = tuple(
+    Renamed(old, new, since="0.2", kind="shortcut")
+    for new, names in {
+        "node_cache": "answers journal scalar fixed spans reasons patience",
+        "order_keys": "keys ranked",
+        "solver_search": "refusal slots prefix walk",
+        "incremental": "difference",
+        "gc_pause": "collection",
+        "victims": "promising foresight roles",
+        "queue_books": "shares amounts",
+        "pod_counts": "tallies",
+    }.items()
+    for old in names.split()
+)
+"""Names of shortcuts: several old ones became one."""
+
 
 def renamed_point(name: object) -> Renamed | None:
     """The rename of an extension point that once had this name."""
@@ -58,6 +86,31 @@ def current(name: str) -> str:
     """The name that an extension point has now."""
     renamed = renamed_point(name)
     return renamed.new if renamed else name
+
+
+def current_option(name: str, known: Collection[str]) -> tuple[str, Renamed | None]:
+    """The name that an option has now, and the rename if the given name is old.
+
+    ``known`` are the names of the options of a plugin or action.
+    """
+    for renamed in OPTIONS:
+        if renamed.old == name and renamed.new in known and name not in known:
+            return renamed.new, renamed
+    return name, None
+
+
+def renamed_shortcut(name: str) -> Renamed | None:
+    """The rename of a shortcut that once had this name."""
+    return next((renamed for renamed in SHORTCUTS if renamed.old == name), None)
+
+
+def current_shortcut(name: str) -> str:
+    """The name that a shortcut has now; an old name is warned about."""
+    renamed = renamed_shortcut(name)
+    if renamed is None:
+        return name
+    warn(renamed)
+    return renamed.new
 
 
 def warn(renamed: Renamed, stack_level: int = 2) -> None:

@@ -19,8 +19,10 @@ from pumice.discovery._source import Source
 from pumice.discovery._specs import check_specs, name_conflicts
 from pumice.errors import LoadError
 from pumice.hookspecs import POINTS, ExtensionPoint, read_points
+from pumice.shortcuts import Shortcut, correction, declared
 
 KINDS: tuple[Kind, ...] = tuple(GROUPS)
+SHORTCUT_KINDS: tuple[Kind, ...] = ("plugin", "action")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,22 @@ class Catalog:
     def points(self) -> Mapping[str, ExtensionPoint]:
         """Every extension point by name: the framework's, then those of distributions."""
         return self._contract.points
+
+    @property
+    def shortcuts(self) -> dict[str, Shortcut]:
+        """The framework's shortcuts and those of everything installed, which is imported."""
+        listed = [line.loaded for kind in SHORTCUT_KINDS for line in self.listing(kind)]
+        return declared(loaded.cls for loaded in listed if loaded is not None)
+
+    def shortcut_correction(self, name: str) -> str | None:
+        """What a user should have written instead of the name of a shortcut; None: it is right.
+
+        A shortcut of a plugin or action that the policy does not list is right, too: the same
+        ``--plain`` may be given for several policies.
+        """
+        if correction(name, declared(())) is None:
+            return None
+        return correction(name, self.shortcuts)
 
     def register_local(self, kind: Kind, name: str, cls: type[Any]) -> None:
         """Register a class without an entry point; it shadows an installed one of that name."""

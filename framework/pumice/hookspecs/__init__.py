@@ -26,7 +26,7 @@ SPECS: tuple[type, ...] = (
 POINTS = MappingProxyType({point.name: point for spec in SPECS for point in read_points(spec)})
 """The framework's extension points by name, in the order a cycle meets them.
 
-A catalog adds those that installed distributions declare; ask its ``points``, or a policy's.
+A catalog adds those that installed distributions declare: see ``Catalog.points``.
 """
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What makes a method of a spec class an extension point."""
+"""How a method of a spec class is declared an extension point."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ExtensionPoint:
     gated: bool = True
     """Whether ``enable`` and ``disable`` of a policy entry apply to it."""
     asked: bool = True
-    """False for points that no action asks any more: they are declared for completeness."""
+    """False for points that no action calls any more: they are declared for completeness."""
     distribution: str = "pumice-framework"
-    """The distribution that declares it; empty where it was registered by hand."""
+    """The distribution that declares it; empty for one registered in a program."""
     version: str = ""
     """The version of that distribution, where it is not the framework."""
 
@@ -66,7 +66,7 @@ def extension_point(
     """Declare a method of a spec class as an extension point combined by ``combine``.
 
     The class is named by an entry point of the group ``pumice.hookspecs``. A method's docstring
-    is its contract: when it is asked, what the answer means, what nobody answering means.
+    is its contract: when it is called, what the answer means, what the default is.
     """
 
     def mark(function: _F) -> _F:

@@ -1,4 +1,4 @@
-"""What a queue may hold."""
+"""Shares, quotas and limits of queues."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ if TYPE_CHECKING:
 
 
 class CapacitySpecs:
-    """Shares, quotas and limits of queues."""
+    """What a queue deserves, and what it may still be given."""
 
     @extension_point(Any_())
     def overused(self, queue: Queue) -> bool | None:
-        """Whether the queue already has all that it deserves.
+        """Whether the queue has reached what it deserves.
 
-        Asked when allocate or reclaim takes up a queue. True: the queue is left out.
+        Asked by allocate and reclaim when they take the next queue. True: the queue is skipped.
 
-        Nobody: it is not.
+        Default: it has not.
         """
 
     @extension_point(All())
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> bool | None:
-        """Whether the queue may take room from other queues for these tasks together.
+        """Whether the queue may reclaim from other queues for these tasks together.
 
-        Asked by reclaim per task and by gangreclaim per job. False: it may not.
+        Asked by reclaim for each task and by gangreclaim for each job. False: it may not.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
     def allocatable(self, queue: Queue, task: Task) -> bool | None:
-        """Whether the queue may hold this task, too.
+        """Whether the queue may be given this task in addition to what it holds.
 
         Asked before a task is placed, and by preempt after every eviction. False: the task is
-        left out for the rest of the action.
+        skipped for the rest of the action.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
-        """What the queue holds, for messages.
+        """What is allocated to the queue, for messages.
 
-        Nobody: not told.
+        Default: not shown.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         """What the queue deserves, for messages.
 
-        Nobody: not told.
+        Default: not shown.
         """
 
     @extension_point(FirstPlugin())
     def get_queue_fair_share(self, queue: Queue) -> Resource | None:
         """The queue's fair share, for messages.
 
-        Nobody: not told.
+        Default: not shown.
         """
 
     @extension_point(FirstPlugin())
@@ -75,30 +75,31 @@ class CapacitySpecs:
     ) -> Refusal | None:
         """Whether a job that cannot be preempted would exceed its queue's quota.
 
-        Asked by the solver's preempt before it searches. A Refusal names the queue and numbers;
-        None: the job fits. Only the first plugin is asked.
+        Asked by solve_preempt before it searches. A Refusal names the queue and the amounts; None:
+        the job fits. Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """
 
     @extension_point(FirstPlugin())
     def is_job_over_queue_capacity(self, job: Job, tasks: Sequence[Task]) -> Refusal | None:
         """Whether these tasks of the job would exceed a limit of its queue or of an ancestor.
 
-        Asked by the KAI family at the start of each attempt to place a job. A Refusal names the
-        queue and numbers; None: it fits. Only the first plugin is asked.
+        Asked by the KAI actions at the start of each attempt to place a job. A Refusal names the
+        queue and the amounts; None: it fits. Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """
 
     @extension_point(FirstPlugin())
     def is_task_allocation_on_node_over_capacity(
         self, task: Task, job: Job, nodes: NodeView, row: int
     ) -> Refusal | None:
-        """Whether the task, as it would count on this node, exceeds a limit of its queue.
+        """Whether the task, counted as it would be on this node, exceeds a limit of its queue.
 
-        Asked by plugins that filter nodes, where a share of a GPU weighs differently by node.
+        Asked by plugins that filter nodes, because GPU memory is a different share of a GPU on
+        different nodes.
         Only the first plugin is asked.
 
-        Nobody: it fits.
+        Default: it fits.
         """

@@ -1,4 +1,4 @@
-"""Who may be evicted, for whom."""
+"""Which tasks may be evicted, and for which job."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 class EvictionSpecs:
-    """Victim votes of the Volcano family, victim filters and validators of the KAI family."""
+    """Victim votes of the Volcano actions, victim filters and validators of the KAI actions."""
 
     @extension_point(TieredIntersection())
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         """Which of these running tasks of the same queue may be evicted for ``preemptor``.
 
-        Asked by preempt, once per node that is tried. None abstains. An empty sequence vetoes
-        this tier; the next tier is asked afresh.
+        Asked by preempt, once for each node that is tried. None abstains. An empty sequence
+        vetoes this tier; the next tier starts over.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(TieredIntersection())
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         """Which of these running tasks of other queues may be evicted for ``reclaimer``.
 
-        Asked by reclaim, once per node that is tried. None abstains. An empty sequence vetoes
-        this tier; the next tier is asked afresh.
+        Asked by reclaim, once for each node that is tried. None abstains. An empty sequence
+        vetoes this tier; the next tier starts over.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(TieredIntersection())
@@ -44,72 +44,72 @@ class EvictionSpecs:
     ) -> Sequence[Task] | None:
         """Which of these tasks may be evicted in the given context.
 
-        Asked by gangpreempt and gangreclaim, once per domain of nodes that is tried. The context
-        tells the kind of eviction, the job it is for and the domain. None abstains. An empty
-        sequence vetoes this tier.
+        Asked by gangpreempt and gangreclaim, once for each topology domain that is tried. The
+        context has the kind of eviction, the job that gains and the domain. None abstains. An
+        empty sequence vetoes this tier; the next tier starts over.
 
-        Nobody: no victims.
+        Default: no victims.
         """
 
     @extension_point(UnionOfFirstTier())
     def victim_tasks(self, tasks: Sequence[Task]) -> Sequence[Task] | None:
-        """Which of all running tasks should be evicted for the good of the cluster.
+        """Which of all running tasks should be evicted to rebalance the cluster.
 
-        Asked by shuffle once a cycle. None or an empty sequence names nobody.
+        Asked by shuffle once per cycle. None or an empty sequence: no task.
 
-        Nobody: nothing is evicted.
+        Default: nothing is evicted.
         """
 
     @extension_point(FirstPlugin())
     def can_reclaim_resources(self, job: Job) -> bool | None:
-        """Whether the job's queue is entitled to what the job asks.
+        """Whether the job's queue is entitled to what the job requests.
 
-        Asked by the solver's reclaim before it searches. Only the first plugin is asked.
+        Asked by solve_reclaim before it searches. Only the first plugin is asked.
 
-        Nobody: no (reclaim does nothing).
+        Default: no, so solve_reclaim does nothing.
         """
 
     @extension_point(All())
     def reclaim_victim_filter(self, job: Job, victim: Job) -> bool | None:
         """Whether ``victim``, a job of another queue, may lose tasks to ``job``.
 
-        Asked by the solver's reclaim for every candidate. False spares the victim.
+        Asked by solve_reclaim for every candidate. False: it keeps its tasks.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
     def preempt_victim_filter(self, job: Job, victim: Job) -> bool | None:
         """Whether ``victim``, a job of the same queue, may lose tasks to ``job``.
 
-        Asked by the solver's preempt for every candidate. False spares the victim.
+        Asked by solve_preempt for every candidate. False: it keeps its tasks.
 
-        Nobody: it may.
+        Default: it may.
         """
 
     @extension_point(All())
     def reclaim_scenario_validator(self, plan: Plan) -> bool | None:
-        """Whether a whole reclaim plan, as simulated, is acceptable.
+        """Whether a simulated reclaim plan may be carried out.
 
-        Asked by the solver's reclaim for every plan that places the job. False drops the plan.
+        Asked by solve_reclaim for every plan that places the job. False drops the plan.
 
-        Nobody: it is.
+        Default: it may.
         """
 
     @extension_point(All())
     def preempt_scenario_validator(self, plan: Plan) -> bool | None:
-        """Whether a whole preemption plan, as simulated, is acceptable.
+        """Whether a simulated preemption plan may be carried out.
 
-        Asked by the solver's preempt for every plan that places the job. False drops the plan.
+        Asked by solve_preempt for every plan that places the job. False drops the plan.
 
-        Nobody: it is.
+        Default: it may.
         """
 
     @extension_point(Notify())
     def on_job_solution_start(self) -> None:
-        """The solver's reclaim is about to search for one job.
+        """solve_reclaim is about to search for a plan for one job.
 
-        Told once per job, before anything is simulated: the moment to remember shares.
+        Called once per job, before anything is simulated: the time to save the queues' shares.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """

@@ -1,4 +1,4 @@
-"""The state of a job: valid, admitted, ready, starving."""
+"""The state of a job: valid, enqueued, ready, pipelined, starving."""
 
 from __future__ import annotations
 
@@ -14,93 +14,93 @@ if TYPE_CHECKING:
 
 
 class GangSpecs:
-    """Questions about a job as a whole."""
+    """Gang scheduling and admission: points about a job as a whole."""
 
     @extension_point(First())
     def job_valid(self, job: Job) -> Refusal | None:
-        """Whether the job can be worked on at all.
+        """Whether the job can be scheduled at all.
 
-        Asked by every action before it looks at a job. A Refusal says why not; None, no
-        objection. The first refusal counts.
+        Asked by every action before it looks at a job. A Refusal states why not; None: no
+        objection. The first refusal decides.
 
-        Nobody: the job is valid.
+        Default: the job is valid.
         """
 
     @extension_point(All())
     def job_ready(self, job: Job) -> bool | None:
-        """Whether enough of the job is placed for its binds to be sent.
+        """Whether enough tasks of the job are placed to bind them.
 
-        Asked after every placement. False: the job has not reached its minimum. None: no opinion.
+        Asked after every placement. False: the job has not reached minAvailable. None: abstain.
 
-        Nobody: ready, so each task is bound by itself.
+        Default: ready, so each task is bound on its own.
         """
 
     @extension_point(Vote())
     def job_pipelined(self, job: Job) -> int | None:
-        """Whether the job would be ready once the room it waits for is free.
+        """Whether the job would be ready once the resources it waits for are released.
 
         Asked before evictions made for the job are carried out, and by allocate before it keeps
-        room that is only promised. PERMIT, REJECT, or ABSTAIN (None).
+        tasks that are only pipelined. PERMIT, REJECT, or ABSTAIN (None).
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(All())
     def sub_job_ready(self, sub_job: SubJob) -> bool | None:
         """As ``job_ready``, for one sub-job of a job that has a sub-group policy.
 
-        Nobody: ready.
+        Default: ready.
         """
 
     @extension_point(Vote())
     def sub_job_pipelined(self, sub_job: SubJob) -> int | None:
         """As ``job_pipelined``, for one sub-job of a job that has a sub-group policy.
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(FirstTierAll())
     def job_starving(self, job: Job) -> bool | None:
-        """Whether the job may take room from others.
+        """Whether the job waits for resources that others may be evicted for.
 
-        Asked by the evicting actions: only starving jobs preempt or reclaim, and only while they
-        starve. Within the first tier that has a voter, all must say yes.
+        Asked by the Volcano actions that evict: only starving jobs preempt or reclaim, and only
+        while they starve. All voters of the first tier that has one must say yes.
 
-        Nobody: False, so nothing is ever evicted.
+        Default: False, so nothing is evicted.
         """
 
     @extension_point(Vote())
     def job_enqueueable(self, job: Job) -> int | None:
         """Whether a pending job that declares its minimum resources may enter the queue.
 
-        Asked by enqueue once a cycle for each pending job. PERMIT, REJECT, or ABSTAIN (None).
+        Asked by enqueue once per cycle for each pending job. PERMIT, REJECT, or ABSTAIN (None).
 
-        Nobody: True.
+        Default: True.
         """
 
     @extension_point(Notify())
     def job_enqueued(self, job: Job) -> None:
-        """The job has just been let in by enqueue; its phase is still the old one.
+        """enqueue has just admitted the job; its phase is still Pending.
 
-        Told once per admitted job, so that later votes of the cycle can count it.
+        Called once per admitted job, so that later votes of the cycle can count it.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Notify())
     def pre_job_allocation(self, job: Job) -> None:
-        """A whole job is about to be placed, for real or in a simulation.
+        """The next batch of a job is about to be placed, for real or in a simulation.
 
-        Told by the KAI family at the start of each attempt.
+        Called by the KAI actions at the start of each attempt.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(FirstPlugin(), asked=False)
     def target_job(self, jobs: Sequence[Job]) -> Job | None:
-        """The job that room should be reserved for.
+        """The job to reserve nodes for.
 
-        Declared for completeness: no action asks it any more.
+        Declared for completeness: no action calls it any more.
 
-        Nobody: None.
+        Default: None.
         """

@@ -1,4 +1,4 @@
-"""The life of a session, what happens in it, and what happens at a bind."""
+"""Opening and closing a session, placements and evictions in it, and binds."""
 
 from __future__ import annotations
 
@@ -14,78 +14,76 @@ if TYPE_CHECKING:
 
 
 class LifecycleSpecs:
-    """Never gated by ``enable`` or ``disable``: a plugin that is named takes part."""
+    """Never gated by ``enable`` or ``disable``: every plugin of the policy is called."""
 
     @extension_point(Notify(), gated=False)
     def on_session_open(self) -> None:
-        """A cycle begins: ``self.session`` is complete, nothing has been decided.
+        """A cycle begins: ``self.session`` is complete, nothing has been decided yet.
 
-        Told once per cycle, in policy order. Build the state for the cycle here.
+        Called once per cycle, in policy order. Build the plugin's state for the cycle here.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(NotifyAll(), gated=False)
     def on_session_close(self) -> None:
         """All actions have run; the job phases have not been written yet.
 
-        Told once per cycle. Conditions and reasons of jobs are set here.
+        Called once per cycle. Set conditions and reasons of jobs here.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(NotifyAll(), gated=False)
     def on_allocate(self, task: Task) -> FitError | str | None:
-        """The task has just been given room on ``task.node``: allocated, pipelined, or its
-        eviction taken back.
+        """The task has just been allocated or pipelined on ``task.node``, or its eviction undone.
 
-        Told for simulated steps, too. An answer that is not None refuses the placement: it is
-        undone, ``on_deallocate`` included. Keep whatever you count exact, so that undoing
-        restores it.
+        Called in simulations, too. An answer that is not None refuses the placement: it is undone,
+        and ``on_deallocate`` is called. ``on_deallocate`` must restore exactly what this changes.
 
-        Nobody: no objection.
+        Default: no objection.
         """
 
     @extension_point(NotifyAll(), gated=False)
     def on_deallocate(self, task: Task) -> None:
-        """The task has just lost its room: evicted, or its placement undone.
+        """The task has just been evicted, or its placement undone.
 
-        Told for simulated steps, too. ``task.node`` still names the node.
+        Called in simulations, too. ``task.node`` is still the node.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Notify(), gated=False)
     def setup_bind_context(self, task: Task, bind_context: BindContext) -> None:
-        """A task is about to be bound: add what ``pre_bind`` will need to its context.
+        """A task is about to be bound: add to its context what ``pre_bind`` needs.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(FirstError(), gated=False)
     def pre_bind(self, bind_context: BindContext) -> str | None:
-        """Do what must be done before the bind is sent. An answer that is not None refuses it.
+        """Prepare a bind before it is sent. An answer that is not None refuses the bind.
 
-        Nobody: no objection.
+        Default: no objection.
         """
 
     @extension_point(Notify(), gated=False)
     def pre_bind_rollback(self, bind_context: BindContext) -> None:
-        """A later ``pre_bind`` refused: take back what yours did. Told in reverse order.
+        """A later ``pre_bind`` refused: undo what yours did. Called in reverse order.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Merge(), gated=False)
     def bind_request_mutate(self, task: Task, node: str) -> Mapping[str, str] | None:
         """Annotations to send with the bind. A later plugin overwrites an equal key.
 
-        Nobody: none.
+        Default: none.
         """
 
     @extension_point(Merge(), gated=False)
     def http_handlers(self) -> Mapping[str, Callable[..., Any]] | None:
         """HTTP routes, path → handler, that the plugin serves about this session.
 
-        Nobody: none.
+        Default: none.
         """

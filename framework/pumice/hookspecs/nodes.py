@@ -1,4 +1,4 @@
-"""Where a task can go and where it should."""
+"""Filters, scores and topology: which nodes can take a task, and which is best."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pumice.hookspecs._point import extension_point
 if TYPE_CHECKING:
     import numpy as np
 
-    from pumice.combine import _Skip
+    from pumice.combine import Skip
     from pumice.model.job import Job, SubJob
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.task import Task
@@ -28,97 +28,97 @@ if TYPE_CHECKING:
 
 
 class NodeSpecs:
-    """Filters, scores and topology. The vector form of a question counts as the question."""
+    """Filters, scores and topology. The vector form of a point counts as that point."""
 
     @extension_point(FirstError())
-    def pre_predicate(self, task: Task, job: Job) -> FitError | _Skip | None:
-        """Whether any node could take the task; also the moment to prepare ``predicate``.
+    def pre_predicate(self, task: Task, job: Job) -> FitError | Skip | None:
+        """Whether any node could take the task; also the time to prepare for ``predicate``.
 
         Asked once per task before its nodes are filtered. A FitError ends the attempt. SKIP: this
-        plugin has nothing to say about the task, its ``predicate`` is left out. None: go on.
+        plugin's ``predicate`` is not asked for the task. None: continue.
 
-        Nobody: go on.
+        Default: continue.
         """
 
     @extension_point(FirstError())
     def predicate(self, task: Task, node: NodeHandle, job: Job | None) -> FitError | None:
         """Whether one node can take the task.
 
-        Asked for every node that has room. A FitError tells why not and whether an eviction could
-        cure it. Prefer ``predicate_nodes``: this form is called once per node. Must not change
-        anything.
+        Asked for every node that the request fits. A FitError states why not and whether an
+        eviction could help. Prefer ``predicate_nodes``: this form is called once per node. It must
+        not change anything.
 
-        Nobody: every node can.
+        Default: every node can.
         """
 
     @extension_point(FirstError(), form_of="predicate")
     def predicate_nodes(self, task: Task, nodes: NodeView) -> NodeVerdicts | None:
         """The vector form of ``predicate``: the verdict for each of ``nodes`` at once.
 
-        Declare with ``@hookimpl(scope=…)`` how far the answer reaches: ``static`` (the task's
-        class and the node's labels and taints), ``row`` (and what the node holds now), or
-        ``cluster`` (anything; asked every time). A plugin may give both forms; they must agree.
+        Declare with ``@hookimpl(scope=…)`` what the answer depends on, so that it can be cached:
+        ``static`` (the task's class and the node's own facts), ``row`` (also the pods on the
+        node), or ``cluster`` (anything; never cached). A plugin may give both forms; they must
+        agree.
 
-        Nobody: every node can.
+        Default: every node can.
         """
 
     @extension_point(Notify())
     def node_pre_order(self, task: Task, nodes: NodeView) -> None:
         """These nodes are about to be scored for the task.
 
-        Told by the KAI family once per task: the moment to find minima and maxima.
+        Called by the KAI actions once per task: the time to find minima and maxima.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """
 
     @extension_point(Sum())
     def node_order(self, task: Task, node: NodeHandle) -> float | None:
         """Score one node for the task; higher is better, None counts as 0.
 
-        Asked for every node that passed the filters, and the plugins' scores are added. Prefer
-        ``batch_node_order``. Must not change anything.
+        Asked for every node that passed the filters; the scores of all plugins are added. Prefer
+        ``batch_node_order``. It must not change anything.
 
-        Nobody: 0, so the first node by name is taken.
+        Default: 0, so the first node by name is taken.
         """
 
     @extension_point(Sum(), form_of="node_order")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
         """The vector form of ``node_order``: a float for each of ``nodes``; NaN: not this one.
 
-        The KAI actions leave a node out that anybody scores NaN, the others take it last.
-        Declare with ``@hookimpl(scope=…)`` how far the answer reaches, as for
-        ``predicate_nodes``. Scores normalised over the given nodes are ``cluster``, or ``span`` in
-        a plugin that has both forms and tells by ``span`` what it compares with.
+        The KAI actions leave out a node that a plugin scores NaN, the others take it last.
+        Declare with ``@hookimpl(scope=…)`` what the answer depends on, as for
+        ``predicate_nodes``. Scores normalised over the given nodes are ``cluster``; or ``span``, in
+        a plugin that has both forms and whose method ``span`` gives what nodes are compared with.
 
-        Nobody: 0.
+        Default: 0.
         """
 
     @extension_point(PerPlugin())
     def node_map(self, task: Task, nodes: NodeView) -> np.ndarray | None:
         """A first score for each of ``nodes``, to be reduced by the same plugin's ``node_reduce``.
 
-        Asked with the nodes that passed the filters. A plugin without ``node_reduce`` adds
-        nothing by it.
+        Asked with the nodes that passed the filters. Without ``node_reduce`` it adds nothing.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(PerPlugin())
     def node_reduce(self, task: Task, scores: np.ndarray) -> np.ndarray | None:
-        """Turn the plugin's own ``node_map`` scores into those that are added to the total.
+        """Turn the plugin's own ``node_map`` scores into the scores that are added to the total.
 
         Asked once per task after ``node_map``.
 
-        Nobody: nothing is added.
+        Default: nothing is added.
         """
 
     @extension_point(First())
     def best_node(self, task: Task, scores: Mapping[float, Sequence[str]]) -> str | None:
         """Choose the node by name from the candidates, grouped by their total score.
 
-        Asked when more than one node is left. The first answer that is not None counts.
+        Asked when more than one node is left. The first answer that is not None decides.
 
-        Nobody: the highest score, ties by name.
+        Default: the highest score, ties by name.
         """
 
     @extension_point(Fold())
@@ -132,21 +132,21 @@ class NodeSpecs:
     ) -> Sequence[Sequence[int]] | None:
         """Split a set of nodes (rows) into the sets in which these tasks may be placed together.
 
-        Asked by the KAI family for each sub-group of a job; the sets are tried in order. An empty
+        Asked by the KAI actions for each sub-group of a job; the sets are tried in order. An empty
         list: there is no such set. None: the set as it is.
 
-        Nobody: the one set, unchanged.
+        Default: the one set, unchanged.
         """
 
     @extension_point(SumByKey())
     def hyper_node_order(
         self, sub_job: SubJob, hyper_nodes: Mapping[str, NodeView]
     ) -> Mapping[str, float] | None:
-        """Score the hypernodes in which the sub-job has been placed on trial; higher is better.
+        """Score the hypernodes into which a trial placed the sub-job; higher is better.
 
-        Asked once per gradient that has more than one success.
+        Asked once for each gradient with more than one such hypernode.
 
-        Nobody: 0, ties by name.
+        Default: 0, ties by name.
         """
 
     @extension_point(FirstPlugin())
@@ -155,10 +155,10 @@ class NodeSpecs:
     ) -> Sequence[Sequence[str]] | None:
         """The hypernodes to try for the job, in groups: all of a group are tried, then the next.
 
-        Asked once per job with a topology. ``purpose`` is ``allocate`` or ``evict``. Only the
-        first plugin is asked; an empty answer means that there is no place.
+        Asked once per job with a network topology. ``purpose`` is ``allocate`` or ``evict``. Only
+        the first plugin is asked; an empty answer: there is no hypernode for the job.
 
-        Nobody: the given hypernode alone.
+        Default: the given hypernode alone.
         """
 
     @extension_point(FirstPlugin())
@@ -167,14 +167,14 @@ class NodeSpecs:
     ) -> Sequence[Sequence[str]] | None:
         """As ``hyper_node_gradient_for_job``, for a sub-job below the hypernode of its job.
 
-        Nobody: the given hypernode alone.
+        Default: the given hypernode alone.
         """
 
     @extension_point(Notify(), asked=False)
     def reserved_nodes(self) -> None:
         """Reserve nodes for the target job.
 
-        Declared for completeness: no action asks it any more.
+        Declared for completeness: no action calls it any more.
 
-        Nobody: nothing happens.
+        Default: nothing happens.
         """

@@ -1,4 +1,4 @@
-"""Who is served first."""
+"""Orders of queues, jobs, tasks and GPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OrderingSpecs:
-    """Comparisons answer an int: negative, the left one goes first; 0 or None, no opinion."""
+    """Comparisons answer an int: negative, the left one goes first; 0 or None, abstain."""
 
     @extension_point(Compare())
     def queue_order(
@@ -31,50 +31,50 @@ class OrderingSpecs:
         """Which of two queues is served first.
 
         Asked whenever an action takes the next queue, and again after every job, so the answer
-        may follow what the queues hold by now. ``left_job`` and ``right_job`` are the best
-        pending jobs of the queues in actions that know them (the KAI family), else None; the
-        victim lists are filled only while victims are being chosen there.
+        may depend on what is allocated to the queues now. ``left_job`` and ``right_job`` are the
+        first pending jobs of the queues in the KAI actions, else None; the victim lists are
+        filled only while these actions choose victims.
 
-        Nobody: the older queue, then the smaller name.
+        Default: the older queue, then the smaller name.
         """
 
     @extension_point(Compare())
     def victim_queue_order(self, left: Queue, right: Queue, preemptor_queue: Queue) -> int | None:
         """From which of two queues victims are taken first for a task of ``preemptor_queue``.
 
-        Asked while victims of several queues are put in order. Negative: the left queue's tasks
-        are evicted first.
+        Asked while victims of several queues are sorted. Negative: the left queue's tasks are
+        evicted first.
 
-        Nobody: the queue that ``queue_order`` would serve later gives first.
+        Default: the queue that ``queue_order`` serves later loses tasks first.
         """
 
     @extension_point(Compare())
     def job_order(self, left: Job, right: Job) -> int | None:
         """Which of two jobs of a queue is served first.
 
-        Asked whenever an action takes the next job of a queue, and reversed when victims are put
-        in order: the job served later is evicted first.
+        Asked whenever an action takes the next job of a queue, and reversed when victims are
+        sorted: the job served later is evicted first.
 
-        Nobody: the job created earlier, then the smaller uid.
+        Default: the job created earlier, then the smaller uid.
         """
 
     @extension_point(Compare(), form_of="job_order")
     def job_order_key(self, job: Job) -> Any:
         """The key form of ``job_order``: any value that sorts as the comparison would.
 
-        Give it besides ``job_order``, and only where the key of a job changes by nothing but
-        what happens to that job itself; the framework then sorts by keys, which is faster.
+        Give it in addition to ``job_order``, and only if the key of a job changes only when a task
+        of that job changes its status; jobs are then sorted by keys, which is faster.
 
-        Nobody: the comparison is asked.
+        Default: the comparison is asked.
         """
 
     @extension_point(Compare())
     def task_order(self, left: Task, right: Task) -> int | None:
         """Which of two tasks of a job is placed first.
 
-        Asked when the pending tasks of a job are lined up, and reversed among victims of one job.
+        Asked when the pending tasks of a job are sorted, and reversed among victims of one job.
 
-        Nobody: the Volcano actions take the smaller index at the end of the name, then the older
+        Default: the Volcano actions take the smaller index at the end of the name, then the older
         task, then the smaller uid; the KAI actions the older, then the smaller uid.
         """
 
@@ -82,53 +82,53 @@ class OrderingSpecs:
     def task_order_key(self, task: Task) -> Any:
         """The key form of ``task_order``: any value that sorts as the comparison would.
 
-        Give it besides ``task_order``, where the key is constant during a cycle.
+        Give it in addition to ``task_order``, and only if the key is constant during a cycle.
 
-        Nobody: the comparison is asked.
+        Default: the comparison is asked.
         """
 
     @extension_point(Compare())
     def sub_job_order(self, left: SubJob, right: SubJob) -> int | None:
         """Which of two sub-jobs of a job is placed first (Volcano's sub-groups).
 
-        Asked when the pending sub-jobs of a job are lined up.
+        Asked when the pending sub-jobs of a job are sorted.
 
-        Nobody: the smaller match index, then the smaller uid.
+        Default: the smaller match index, then the smaller uid.
         """
 
     @extension_point(Compare())
     def pod_set_order(self, left: SubJob, right: SubJob) -> int | None:
         """Which of two pod sets of a job grows first, and reversed, which shrinks first.
 
-        Asked by the KAI family when the tasks to allocate or to evict of a job are chosen.
+        Asked by the KAI actions when they choose the tasks of a job to allocate or to evict.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Compare(), asked=False)
     def sub_group_set_order(self, left: SubJob, right: SubJob) -> int | None:
         """Which of two inner sub-groups of a job is placed first.
 
-        Declared for completeness: no action asks it yet.
+        Declared for completeness: no action calls it yet.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Compare(), asked=False)
     def cluster_order(self, left: Any, right: Any) -> int | None:
         """Which of two clusters is preferred.
 
-        Declared for completeness: no action asks it.
+        Declared for completeness: no action calls it.
 
-        Nobody: the smaller name.
+        Default: the smaller name.
         """
 
     @extension_point(Sum())
     def gpu_order(self, task: Task, nodes: NodeView, row: int, gpu_group: str) -> float | None:
         """Score one GPU of a node for a task that takes a share of a GPU; higher is better.
 
-        Asked for every GPU group that fits, and with ``gpu_group`` empty for a whole free GPU.
-        NaN: this one is not taken.
+        Asked for every GPU group that the share fits into, and with ``gpu_group`` empty for a
+        whole free GPU. NaN: not this one.
 
-        Nobody: 0 for each, so the groups go by id and whole GPUs last.
+        Default: 0 for each, so shared GPUs go first, by group name, and whole GPUs last.
         """

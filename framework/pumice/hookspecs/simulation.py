@@ -1,4 +1,4 @@
-"""What-if questions about one node, asked on copies."""
+"""The simulation of topology-aware preemption on one node."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class SimulationSpecs:
-    """Asked by topology-aware preemption. ``cycle_state`` is a dict of its own per attempt, in
-    which a plugin keeps its view of the simulated node under its own name."""
+    """Asked by topology-aware preemption. ``cycle_state`` is a new dict for each attempt, in which
+    a plugin stores what it knows of the simulated node under its own name."""
 
     @extension_point(FirstError())
     def simulate_add_task(
@@ -24,36 +24,36 @@ class SimulationSpecs:
     ) -> FitError | None:
         """``added`` has been put back on the simulated node; adjust ``cycle_state``.
 
-        ``task`` is the one that a place is sought for. A FitError ends the attempt.
+        ``task`` is the preemptor. A FitError ends the attempt.
 
-        Nobody: nothing to adjust.
+        Default: nothing to adjust.
         """
 
     @extension_point(FirstError())
     def simulate_remove_task(
         self, cycle_state: dict[str, Any], task: Task, removed: Task, node: NodeHandle
     ) -> FitError | None:
-        """``removed`` has been taken off the simulated node; adjust ``cycle_state``.
+        """``removed`` has been removed from the simulated node; adjust ``cycle_state``.
 
         A FitError ends the attempt.
 
-        Nobody: nothing to adjust.
+        Default: nothing to adjust.
         """
 
     @extension_point(FirstError())
     def simulate_predicate(
         self, cycle_state: dict[str, Any], task: Task, node: NodeHandle
     ) -> FitError | None:
-        """Whether the simulated node can take the task. A FitError tells why not.
+        """Whether the simulated node can take the task. A FitError states why not.
 
-        Nobody: it can.
+        Default: it can.
         """
 
     @extension_point(All())
     def simulate_allocatable(
         self, cycle_state: dict[str, Any], queue: Queue, task: Task
     ) -> bool | None:
-        """Whether the queue, as simulated, may hold the task.
+        """Whether the queue, as simulated, may be given the task.
 
-        Nobody: it may.
+        Default: it may.
         """

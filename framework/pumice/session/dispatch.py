@@ -133,7 +133,7 @@ class Dispatch:
         points: Mapping[str, ExtensionPoint] = POINTS,
     ) -> None:
         self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
-        """Per extension point and tier: who is asked."""
+        """By extension point and tier: the implementations that are asked."""
         self.position = {
             entry.name: number
             for number, (entry, _) in enumerate(bound for tier in tiers for bound in tier)
@@ -142,7 +142,7 @@ class Dispatch:
         for point in points.values():
             voters = implementations(point, tiers)
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
-            # Node questions are asked by vector and recorded so (see voices).
+            # Node queries are asked, and recorded, for many nodes at once (see voters).
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
                     [(watcher.voter(point, impl), plugin) for impl, plugin in tier]
@@ -156,7 +156,7 @@ class Dispatch:
             setattr(self, point.name, combined)
 
     def __getattr__(self, point: str) -> Answer:
-        """Only asked for what was not compiled: an old name, or a mistake."""
+        """Called only for what was not compiled: an old name, or a mistake."""
         renamed = deprecated.renamed_point(point)
         if renamed is not None:
             deprecated.warn(renamed)

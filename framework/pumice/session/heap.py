@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class LiveHeap(Generic[T]):
-    """A binary heap over a comparison of values that may change while they are inside.
+    """A binary heap over a comparison whose result may change while elements are inside.
 
-    Elements keep their place when their values change; only a push or a pop compares again,
-    along one path, in the sift order that the family schedulers' heaps have.
+    Elements stay where they are when it changes; only a push or a pop compares again, along one
+    path, in the order of Go's container/heap, which Volcano and KAI use; conformance pins it.
     """
 
     __slots__ = ("_before", "_items")
@@ -57,11 +57,11 @@ class LiveHeap(Generic[T]):
         return self._items[0]
 
     def fix_top(self) -> None:
-        """Let the top element, whose value has changed, sink to its place."""
+        """Move the top element down to where it belongs now."""
         self._sift_down(len(self._items))
 
     def drop_last(self) -> None:
-        """Remove the element in the last slot: a low one, not necessarily the lowest."""
+        """Remove the last element of the array: a low one, not necessarily the lowest."""
         self._items.pop()
 
     def _sift_down(self, size: int) -> None:

@@ -1,17 +1,17 @@
-"""Orders: the plugins' comparisons with the tie-breaks that the actions bring."""
+"""Orders of queues, jobs, tasks and victims: the plugins' comparisons, then tie-breaks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
 from pumice.session.heap import KeyHeap, LiveHeap
+from pumice.session.order_keys import JobRanks, TaskKeys, key_functions
 
 if TYPE_CHECKING:
     from pumice.session.dispatch import Dispatch
@@ -21,25 +21,25 @@ JobHeap = LiveHeap[Job] | KeyHeap[Job]
 
 
 class Order:
-    """Who goes first in this session. ``…_before(l, r)`` tells whether l goes before r."""
+    """The orders of one session. ``…_before(l, r)`` is whether l goes before r."""
 
     def __init__(
         self,
         ask: Dispatch,
         on_error: Callable[[PluginError], None],
         *,
-        journal: Sequence[Job] = (),
+        journal: list[Job] | None = None,
         by_keys: bool = True,
     ) -> None:
-        """``journal`` has every job that something happens to.
+        """``journal`` has every job of which a task changed its status.
 
         ``by_keys``: jobs and tasks are sorted by keys where every plugin that orders gives one.
         """
         self._ask = ask
-        self._ranks = _Ranks(self.job_key, journal)
-        self._job_keys = _key_functions(ask, "job_order", on_error) if by_keys else None
-        self._task_keys = _key_functions(ask, "task_order", on_error) if by_keys else None
-        self._places_of: dict[str, _Places] = {}
+        self._ranks = JobRanks(self.job_key, [] if journal is None else journal)
+        self._job_keys = key_functions(ask, "job_order", on_error) if by_keys else None
+        self._task_keys = key_functions(ask, "task_order", on_error) if by_keys else None
+        self._keys_of: dict[str, TaskKeys] = {}
 
     # -- queues
 
@@ -56,7 +56,7 @@ class Order:
         left_victims: Sequence[Job],
         right_victims: Sequence[Job],
     ) -> bool:
-        """As :meth:`queue_before`, with the jobs that the queues would give or lose next."""
+        """As :meth:`queue_before`, given the jobs that the queues would place or lose next."""
         answer = self._ask.queue_order(
             left, right, left_job, right_job, left_victims, right_victims
         )
@@ -88,18 +88,18 @@ class Order:
         return self._job_keys is not None
 
     def job_key(self, job: Job) -> tuple[Any, ...]:
-        """A job's place in the order, where :attr:`has_job_keys`."""
+        """A job's sort key, where :attr:`has_job_keys`."""
         return (*[key(job) for key in self._job_keys or ()], job.created, job.uid)
 
     def job_rank(self, job: Job) -> tuple[Any, ...]:
-        """The same of a job of the session, remembered until something happens to it."""
+        """The key of a job of the session, cached until one of its tasks changes its status."""
         rank: tuple[Any, ...] = self._ranks.of(job)
         return rank
 
     def job_heap(self, jobs: Iterable[Job] = (), *, evicting: bool = False) -> JobHeap:
         """Jobs of a queue, the first to serve on top.
 
-        ``evicting``: jobs may lose tasks while they wait inside, which changes their order.
+        ``evicting``: jobs may lose tasks while they are in the heap, which changes their order.
         """
         if self._job_keys is None:
             return LiveHeap(self.job_before, jobs)
@@ -127,17 +127,17 @@ class Order:
         return self._task_keys is not None
 
     def task_key(self, task: Task) -> tuple[Any, ...]:
-        """A task's place in the KAI family's order, where :attr:`has_task_keys`."""
-        return self._places(task).plain
+        """A task's sort key in KAI's order, where :attr:`has_task_keys`."""
+        return self._keys(task).plain
 
-    def _places(self, task: Task) -> _Places:
-        """A task's places, which stay the same during a cycle."""
-        found = self._places_of.get(task.uid)
+    def _keys(self, task: Task) -> TaskKeys:
+        """A task's keys, which are constant during a cycle."""
+        found = self._keys_of.get(task.uid)
         if found is None:
-            opinions = [key(task) for key in self._task_keys or ()]
-            plain, index = (*opinions, task.created, task.uid), task_index(task.name)
-            indexed = None if index is None else (*opinions, index, task.created, task.uid)
-            found = self._places_of[task.uid] = _Places(plain, indexed)
+            keys = [key(task) for key in self._task_keys or ()]
+            plain, index = (*keys, task.created, task.uid), task_index(task.name)
+            indexed = None if index is None else (*keys, index, task.created, task.uid)
+            found = self._keys_of[task.uid] = TaskKeys(plain, indexed)
         return found
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
@@ -158,17 +158,17 @@ class Order:
         """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
         if self._task_keys is None:
             return None
-        indexed = sum(self._places(task).indexed is not None for task in tasks)
+        indexed = sum(self._keys(task).indexed is not None for task in tasks)
         if indexed == len(tasks):
-            return lambda task: self._places_of[task.uid].indexed
-        return None if indexed else lambda task: self._places_of[task.uid].plain
+            return lambda task: self._keys_of[task.uid].indexed
+        return None if indexed else lambda task: self._keys_of[task.uid].plain
 
     # -- victims
 
     def victim_heap(
         self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
     ) -> LiveHeap[Task]:
-        """Victims, the first to evict on top: of the job and the task served last."""
+        """Victims, the first to evict on top: the task served last of the job served last."""
 
         def later(left: Job, right: Job, l_task: Task, r_task: Task) -> bool:
             answer = self._ask.job_order(left, right)
@@ -189,13 +189,13 @@ class Order:
 
         return LiveHeap(before, victims)
 
-    def victims_in_turn(
+    def evicted_in_order(
         self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
     ) -> Iterator[Task]:
-        """Victims as :meth:`victim_heap` would give them, each evicted before the next is asked.
+        """Victims as :meth:`victim_heap` gives them; each is evicted before the next is taken.
 
-        Where they are all of different jobs of one queue, an eviction changes nothing among
-        those that are left: they are in the order that they have now.
+        An eviction may change the order of the others, but not where all are of different jobs of
+        one queue: these are sorted once.
         """
         victims = list(victims)
         if len(victims) > 1 and len({id(task.job) for task in victims}) == len(victims):
@@ -210,7 +210,7 @@ class Order:
     def sorted_victims(
         self, victims: Iterable[Task], preemptor: Task, queues: dict[str, Queue]
     ) -> list[Task]:
-        """Victims in the order in which :meth:`victim_heap` would give them now."""
+        """Victims in the order in which :meth:`victim_heap` gives them now."""
         victims = list(victims)
         if len(victims) < 2:
             return victims
@@ -230,42 +230,9 @@ class Order:
             return task_key
         if self._job_keys is None:
             return None
-        # Without the tie-break of jobs: victims of equal jobs go by the order of tasks.
+        # Without the tie-break of jobs: victims of equal jobs are sorted by task.
         of_job = {uid: self.job_rank(job)[:-2] for uid, job in jobs.items()}
         return lambda task: (of_job[task.job.uid], task_key(task))  # type: ignore[union-attr]
-
-
-class _Places(NamedTuple):
-    """A task's places in the two orders that know tasks by keys."""
-
-    plain: tuple[Any, ...]
-    indexed: tuple[Any, ...] | None
-    """With the number at the end of the name, where it has one."""
-
-
-class _Ranks:
-    """Places of jobs in the order, each worked out again once something happened to the job."""
-
-    __slots__ = ("_journal", "_key", "_known", "_seen")
-
-    def __init__(self, key: Callable[[Job], Any], journal: Sequence[Job]) -> None:
-        self._key = key
-        self._journal = journal
-        self._seen = 0
-        self._known: dict[str, Any] = {}
-
-    def before(self, left: Job, right: Job) -> bool:
-        return bool(self.of(left) < self.of(right))
-
-    def of(self, job: Job) -> Any:
-        if self._seen != len(self._journal):
-            for changed in self._journal[self._seen :]:
-                self._known.pop(changed.uid, None)
-            self._seen = len(self._journal)
-        rank = self._known.get(job.uid)
-        if rank is None:
-            rank = self._known[job.uid] = self._key(job)
-        return rank
 
 
 def task_index(name: str) -> int | None:
@@ -280,55 +247,8 @@ def task_index(name: str) -> int | None:
 
 
 def default_task_before(left: Task, right: Task) -> bool:
-    """Volcano's order of tasks about which no plugin has an opinion."""
+    """Volcano's order of tasks that no plugin orders: by index in the name, age, uid."""
     l_index, r_index = task_index(left.name), task_index(right.name)
     if l_index is not None and r_index is not None and l_index != r_index:
         return l_index < r_index
     return (left.created, left.uid) < (right.created, right.uid)
-
-
-class _NoOpinion:
-    """A key that is equal to every other, so that the next key decides."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __lt__(self, other: object) -> bool:
-        return False
-
-    __gt__ = __lt__
-
-
-_NO_OPINION = _NoOpinion()
-
-
-def _key_functions(
-    ask: Dispatch, point: str, on_error: Callable[[PluginError], None]
-) -> list[Callable[[Any], Any]] | None:
-    """The keys of all plugins that order, in policy order; None when one can only compare."""
-    form = f"{point}_key"
-    keys = {impl.plugin: impl for tier in ask.voters[form] for impl, _ in tier}
-    comparing = [impl.plugin for tier in ask.voters[point] for impl, _ in tier]
-    if any(plugin not in keys for plugin in comparing):
-        return None
-    return [_abstaining(form, keys[plugin], on_error) for plugin in comparing]
-
-
-def _abstaining(
-    form: str, impl: Impl, on_error: Callable[[PluginError], None]
-) -> Callable[[Any], Any]:
-    """A key function that has no opinion where the plugin answers None or raises."""
-    fn = impl.fn
-
-    def key(item: Any) -> Any:
-        try:
-            answer = fn(item)
-        except Exception as exc:
-            on_error(plugin_error(form, impl, exc))
-            return _NO_OPINION
-        return _NO_OPINION if answer is None else answer
-
-    return key

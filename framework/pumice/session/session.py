@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One cycle: the cluster, the plugins' compiled answers, and the decisions so far.
+    """One cycle: the cluster, the compiled extension points, and the decisions so far.
 
-    ``ask`` has every extension point as one function, ``order`` who goes first, ``questions``
-    which nodes can take a task, :meth:`statement` a transaction.
+    ``ask`` has every extension point as one function, ``order`` the orders of queues, jobs and
+    tasks, ``queries`` which nodes can take a task; :meth:`statement` begins a transaction.
     """
 
     def __init__(
@@ -75,9 +75,11 @@ class Session:
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
         self.state: dict[str, Any] = {}
-        """Notes that actions leave for later actions of the cycle, by name."""
+        """What actions store for later actions of the cycle, by name."""
         self.memory: dict[str, Any] = {} if memory is None else memory
-        """Notes that outlive the cycle, by the name of who made them; the scheduler keeps them."""
+        """What plugins and actions store for later cycles, by their name; the scheduler owns it."""
+        self.admits_jobs = any(entry.cls.admits for entry in policy.actions)
+        """Whether the policy has an action that admits pending jobs into their queues."""
         self._open_statements: list[Statement] = []
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
@@ -94,13 +96,13 @@ class Session:
             self.ask,
             on_error=self.report,
             journal=cluster.job_journal,
-            by_keys=self.uses("keys"),
+            by_keys=self.uses("order_keys"),
         )
         """Which queue, job or task goes first."""
-        self.nodes.tells_changes = self.uses("journal")
+        self.nodes.tells_changes = self.uses("node_cache")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()
-        # After opening, so that a plugin's scope may depend on what it found.
+        # After on_session_open, because a plugin's scope may depend on what it did there.
         self.queries = NodeQueries(self, verify=verify)
         """Which nodes can take a task, and which is best."""
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
@@ -116,7 +118,7 @@ class Session:
 
     def uses(self, shortcut: str) -> bool:
         """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
-        return self.policy.scheduler.uses(shortcut)
+        return self.policy.uses(shortcut)
 
     # -- jobs and sub-jobs
 
@@ -125,7 +127,7 @@ class Session:
         return self.queues[job.queue]
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:
-        """Whether a sub-job is ready; a job without sub-group policy is judged as a whole."""
+        """Whether a sub-job is ready; without a sub-group policy, whether its job is."""
         if sub_job.job.has_sub_job_policy:
             return self.ask.sub_job_ready(sub_job)
         return self.ask.job_ready(sub_job.job)
@@ -143,15 +145,15 @@ class Session:
         return Statement(self)
 
     def turn(self, job: Job | None = None) -> Turn:
-        """Decide about one job: a plugin that raises costs the job this turn and nothing else.
+        """A block that decides about one job: a plugin that raises ends the block and no more.
 
-        What the job's open statements did is taken back, and the job's reason names the plugin.
-        A decision that is about no job in particular is a turn, too.
+        The statements opened in the block are discarded, and the job's reason names the plugin.
+        ``job`` is None for a decision about no job in particular.
         """
         return Turn(self, job)
 
     def report(self, error: PluginError) -> None:
-        """Count a plugin's error that is not passed on; fatal where the policy says so."""
+        """Record a plugin's error that is not raised; raise it where the policy says so."""
         self.plugin_errors.append(error)
         if self.ledger is not None:
             self.ledger.record(
@@ -162,22 +164,22 @@ class Session:
         logger.warning("{}", error)
 
     def undone(self, objection: object) -> None:
-        """Hear what plugins answered to an undo: it stands, whatever they say."""
+        """Take what plugins answered to an undo, which they cannot refuse; errors are reported."""
         if isinstance(objection, PluginError):
             self.report(objection)
 
     def decide_eviction(self, task: Task, row: int, reason: str, claimant: Job | None) -> None:
-        """Make an eviction a decision of the cycle; the task is Releasing already."""
+        """Record an eviction as a decision of the cycle; the task is Releasing already."""
         gains = claimant.uid if claimant is not None else ""
         action = self.current_action
         reason = eviction_reason(task, claimant, reason, action)
         self.decisions.evictions.append(
             Eviction(task.key, task.uid, self.nodes.names[row], action, gains, reason)
         )
-        logger.info("evict {} from {} for {}: {}", task.key, task.node, gains or "nobody", reason)
+        logger.info("evict {} from {} for {}: {}", task.key, task.node, gains or "no job", reason)
 
     def decide_bind(self, task: Task, row: int) -> str | None:
-        """Make a placement a decision of the cycle; answers why not, if a plugin refuses."""
+        """Record a bind as a decision of the cycle; answers why not, if a plugin refuses."""
         assert task.job is not None
         node = self.nodes.names[row]
         context = BindContext(task, node)
@@ -202,7 +204,7 @@ class Session:
         return None
 
     def _prepare_bind(self, context: BindContext) -> str | None:
-        """Let the plugins prepare a bind; when one refuses, those before it take theirs back."""
+        """Let the plugins prepare a bind; if one refuses, those before it undo theirs."""
         self.ask.setup_bind_context(context.task, context)
         prepared: list[str] = []
         try:
@@ -231,14 +233,14 @@ class Session:
                     self.report(plugin_error("pre_bind_rollback", impl, exc))
 
     def unplace(self, task: Task) -> None:
-        """Take back a placement that an earlier statement kept."""
+        """Undo a placement that an earlier statement kept."""
         assert task.job is not None
         self.nodes.remove(self.nodes.row_of[task.node], task)
         task.job.set_status(task, TaskStatus.PENDING)
         self.undone(self.ask.on_deallocate(task))
         task.node, task.eviction_occurred = "", False
 
-    # -- where
+    # -- hypernodes
 
     def rows_of(self, hyper_node: str) -> np.ndarray | None:
         """The rows of a hypernode's nodes; None for all nodes of the session."""
@@ -255,10 +257,10 @@ class Session:
             )
         return rows
 
-    # -- what earlier actions learnt
+    # -- fit errors of earlier actions
 
     def resolvable_rows(self, task: Task) -> np.ndarray | None:
-        """Rows that an eviction may still help, after what this cycle learnt; None: all."""
+        """The rows whose recorded fit error an eviction may resolve; None: all rows."""
         errors = task.job.fit_errors.get(task.uid) if task.job is not None else None
         if errors is None:
             return None
@@ -266,7 +268,7 @@ class Session:
 
 
 class Turn:
-    """The block of :meth:`Session.turn`. A class, for it is entered for every job."""
+    """The block of :meth:`Session.turn`; a class, because a generator would cost more per job."""
 
     __slots__ = ("_job", "_mark", "_session")
 

@@ -1,4 +1,4 @@
-"""The part of the nodes that this scheduler is responsible for."""
+"""The node shard that this scheduler is responsible for."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Shard:
         return cls(mode, np.array([name in inside for name in names], bool))
 
     def split(self, rows: np.ndarray | None) -> list[np.ndarray | None]:
-        """The rows in the groups in which they are to be tried."""
+        """The rows in the groups in which they are tried, the own shard first."""
         if self.mode == "none":
             return [rows]
         every = np.arange(len(self.inside)) if rows is None else rows

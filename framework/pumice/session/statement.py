@@ -1,14 +1,22 @@
-"""Statements: operations that change the session at once and can be taken back exactly."""
+"""Statements: transactions whose operations change the session at once and can be undone."""
 
 from __future__ import annotations
 
-import enum
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pumice.errors import PluginError, StatementError
-from pumice.model.nodes import GpuBooks
 from pumice.model.task import Task, TaskStatus, Transaction
+from pumice.session.operations import (
+    Kind,
+    Operation,
+    apply_evict,
+    apply_place,
+    restore_gpu_books,
+    save_gpu_books,
+    undo_evict,
+    undo_place,
+)
 
 if TYPE_CHECKING:
     from pumice.model.job import Job
@@ -18,74 +26,17 @@ _S = TaskStatus
 _NOT_EVICTABLE = frozenset({_S.PENDING, _S.RELEASING})
 
 
-class Kind(enum.Enum):
-    EVICT = "evict"
-    UNEVICT = "unevict"
-    PIPELINE = "pipeline"
-    ALLOCATE = "allocate"
-
-
-class Operation:
-    """One change, with what is needed to take it back or to do it again."""
-
-    __slots__ = (
-        "aside",
-        "claimant",
-        "eviction_occurred",
-        "gpu_books",
-        "groups",
-        "kind",
-        "previous_groups",
-        "previous_marks",
-        "previous_node",
-        "previous_status",
-        "reason",
-        "row",
-        "target",
-        "task",
-    )
-
-    def __init__(self, kind: Kind, task: Task, row: int) -> None:
-        self.kind = kind
-        """Eviction, un-eviction, pipelining or allocation."""
-        self.task = task
-        """The task that it changes."""
-        self.row = row
-        """The node's row."""
-        self.previous_status = task.status
-        """The task's status before."""
-        self.previous_node = task.node
-        """The task's node before."""
-        self.previous_groups = task.gpu_groups
-        """The task's GPU groups before."""
-        self.previous_marks = (task.eviction_occurred, task.virtual)
-        """``eviction_occurred`` and ``virtual`` of the task before."""
-        self.groups = task.gpu_groups
-        """For a placement: the GPU groups that the task joins."""
-        self.aside = False
-        """For a placement: the task comes back to a node that it is still leaving."""
-        self.eviction_occurred = False
-        """For a pipelining: whether tasks were evicted for it."""
-        self.reason = ""
-        """For an eviction: why."""
-        self.claimant: Job | None = None
-        """For an eviction: the job that it makes room for."""
-        self.target: Operation | None = None
-        """For an un-eviction: the eviction that it cancels."""
-        self.gpu_books: GpuBooks | None = None
-        """How the node counted its GPUs before, where the task shares some."""
-
-
 class Statement:
     """A transaction on the session.
 
-    Use it as a context manager: leaving without :meth:`commit` or :meth:`keep` takes everything
-    back. Operations are applied immediately, so that the next question sees them; plugins hear
-    ``on_allocate`` and ``on_deallocate`` for each, in both directions. A plugin that raises ends
-    the operation, which is undone, with a :class:`~pumice.errors.PluginError`.
+    Use it as a context manager: leaving without :meth:`commit` or :meth:`keep` undoes everything.
+    Operations are applied immediately, so that the next query sees them; ``on_allocate`` or
+    ``on_deallocate`` is called for each operation and for each undo. If a plugin raises, the
+    operation is undone and a :class:`~pumice.errors.PluginError` raised.
 
-    ``exact=False`` copies a flaw of KAI's undo: a victim that came back to its node on other
-    devices is put there anew, and what it was leaving stays counted for the rest of the cycle.
+    ``exact=False`` copies a flaw of KAI's undo (``stale_releases`` of the solver): a victim that
+    was pipelined to other GPUs of its own node is added to the node a second time, and its release
+    stays counted for the rest of the cycle.
     """
 
     __slots__ = ("_cancels", "_closed", "_exact", "_operations", "_session")
@@ -95,7 +46,7 @@ class Statement:
         self._exact = exact
         self._operations: list[Operation] = []
         self._cancels = False
-        """Whether an eviction may have been taken back."""
+        """Whether an eviction may have been cancelled by :meth:`unevict`."""
         self._closed = False
         session._open_statements.append(self)
 
@@ -127,7 +78,7 @@ class Statement:
     # -- operations
 
     def evict(self, task: Task, reason: str, *, claimant: Job | None = None) -> None:
-        """Evict a task that is on a node: its room is promised to whoever is placed next."""
+        """Evict a task that is on a node: what it holds becomes releasing, part of future idle."""
         self._require_open()
         row = self._session.nodes.row_of.get(task.node)
         if row is None or task.uid not in self._session.nodes.held[row]:
@@ -136,16 +87,16 @@ class Statement:
             raise StatementError(f"task {task.key} is {task.status.label}: it cannot be evicted")
         op = Operation(Kind.EVICT, task, row)
         op.reason, op.claimant = reason, claimant
-        self._note_books(op)
-        objection = self._apply_evict(op)
+        save_gpu_books(self._session, op)
+        objection = apply_evict(self._session, op)
         if isinstance(objection, PluginError):
-            self._undo_evict(op)
-            self._reset_books(op)
+            undo_evict(self._session, op, exact=self._exact)
+            self._restore_books(op)
             raise objection
         self._append(op)
 
     def unevict(self, task: Task) -> None:
-        """Take back the eviction of one task without touching what came after it."""
+        """Cancel the eviction of one task; operations after it stay."""
         self._require_open()
         for target in self._standing():
             if target.kind is Kind.EVICT and target.task is task:
@@ -154,8 +105,8 @@ class Statement:
                 op = Operation(Kind.UNEVICT, task, target.row)
                 op.target = target
                 self._cancels = True
-                self._note_books(op)
-                self._undo_evict(target)
+                save_gpu_books(self._session, op)
+                undo_evict(self._session, target, exact=self._exact)
                 self._append(op)
                 return
         raise StatementError(f"task {task.key} has not been evicted by this statement")
@@ -168,39 +119,39 @@ class Statement:
         eviction_occurred: bool = False,
         groups: tuple[str, ...] | None = None,
     ) -> str | None:
-        """Promise a task room that is being freed. Answers a plugin's objection, if any.
+        """Place a task on future idle. Answers a plugin's objection, if any.
 
-        A victim that is promised its own place again is no victim: its eviction is taken back.
+        A victim that is pipelined to its own node, and to the same GPUs, is un-evicted.
         """
         op = Operation(Kind.PIPELINE, task, row)
         op.eviction_occurred = eviction_occurred
         if groups is not None:
             op.groups = groups
-        here = self._session.nodes.held[row].get(task.uid)
-        if here is not None:
-            if not groups or set(groups) == set(here.groups):
+        held = self._session.nodes.held[row].get(task.uid)
+        if held is not None:
+            if not groups or set(groups) == set(held.groups):
                 self.unevict(task)
                 return None
-            op.aside = True
+            op.returns = True
         return self._place(op)
 
     def allocate(
         self, task: Task, row: int, *, groups: tuple[str, ...] | None = None
     ) -> str | None:
-        """Give a task idle room. Answers a plugin's objection, if any."""
+        """Place a task on idle resources. Answers a plugin's objection, if any."""
         op = Operation(Kind.ALLOCATE, task, row)
         if groups is not None:
             op.groups = groups
         return self._place(op)
 
     def pipeline_allocated(self, job: Job) -> str | None:
-        """Turn what the statement allocated for a job into promises on the same nodes."""
+        """Pipeline what the statement allocated for a job, on the same nodes."""
         allocated = [
             op for op in self._operations if op.kind is Kind.ALLOCATE and op.task.job is job
         ]
         for op in allocated:
             self._operations.remove(op)
-            self._undo_place(op)
+            undo_place(self._session, op, exact=self._exact)
             objection = self.pipeline(op.task, op.row, groups=op.groups)
             if objection is not None:
                 return objection
@@ -208,10 +159,10 @@ class Statement:
 
     def _place(self, op: Operation) -> str | None:
         self._require_open()
-        objection = self._apply_place(op)
+        objection = apply_place(self._session, op)
         if objection is not None:
-            self._undo_place(op)
-            self._reset_books(op)
+            undo_place(self._session, op, exact=self._exact)
+            self._restore_books(op)
             if isinstance(objection, PluginError):
                 raise objection
             return str(objection)
@@ -223,7 +174,7 @@ class Statement:
             raise StatementError("the statement has been committed, kept or discarded already")
 
     def _standing(self) -> list[Operation]:
-        """The operations but for evictions that were taken back."""
+        """The operations without evictions that were cancelled, and what cancelled them."""
         if not self._cancels:
             return self._operations.copy()
         cancelled = {id(op.target) for op in self._operations if op.target is not None}
@@ -246,89 +197,29 @@ class Statement:
                 claimant=op.claimant.uid if op.claimant else None,
             )
 
-    def _note_books(self, op: Operation) -> None:
-        if op.groups or op.task.gpu_groups:
-            op.gpu_books = self._session.nodes.gpu_books(op.row)
-
-    def _reset_books(self, op: Operation) -> None:
-        """After the last operation was taken back: its node counts GPUs as before it."""
-        if self._exact and op.gpu_books is not None:
-            self._session.nodes.reset_gpu_books(op.row, op.gpu_books)
-
-    def _apply_evict(self, op: Operation) -> object:
-        session, task = self._session, op.task
-        if task.job is not None:
-            task.job.set_status(task, _S.RELEASING)
-        else:
-            task.status = _S.RELEASING
-        session.nodes.recount(op.row, task, _S.RELEASING)
-        task.virtual = True
-        return session.ask.on_deallocate(task)
-
-    def _undo_evict(self, op: Operation) -> None:
-        session, task = self._session, op.task
-        if task.job is not None:
-            task.job.set_status(task, op.previous_status)
-        else:
-            task.status = op.previous_status
-        if self._exact or task.uid in session.nodes.held[op.row]:
-            session.nodes.recount(op.row, task, op.previous_status)
-        else:
-            session.nodes.add(op.row, task, op.previous_status)
-        task.eviction_occurred, task.virtual = op.previous_marks
-        session.undone(session.ask.on_allocate(task))
-
-    def _apply_place(self, op: Operation) -> object:
-        session, task = self._session, op.task
-        if task.job is None:
-            raise StatementError(f"task {task.key} belongs to no job")
-        if task.status is not _S.PENDING and (
-            op.kind is Kind.ALLOCATE or task.status is not _S.RELEASING
-        ):
-            raise StatementError(f"task {task.key} is {task.status.label}, so it has its place")
-        status = _S.ALLOCATED if op.kind is Kind.ALLOCATE else _S.PIPELINED
-        self._note_books(op)
-        if op.aside:
-            session.nodes.set_aside(op.row, task)
-        task.gpu_groups = op.groups
-        session.nodes.add(op.row, task, status)
-        task.job.set_status(task, status)
-        task.node = session.nodes.names[op.row]
-        task.eviction_occurred = op.eviction_occurred
-        return session.ask.on_allocate(task)
-
-    def _undo_place(self, op: Operation) -> None:
-        session, task = self._session, op.task
-        assert task.job is not None
-        task.job.set_status(task, op.previous_status)
-        session.nodes.remove(op.row, task)
-        task.gpu_groups = op.previous_groups
-        if op.aside and self._exact:
-            session.nodes.take_back(op.row, task)
-        session.undone(session.ask.on_deallocate(task))
-        task.node = op.previous_node
-        task.eviction_occurred, task.virtual = op.previous_marks
-        task.job_hyper_node = ""
+    def _restore_books(self, op: Operation) -> None:
+        if self._exact:
+            restore_gpu_books(self._session, op)
 
     def _undo(self, op: Operation) -> None:
         if op.kind is Kind.EVICT:
-            self._undo_evict(op)
+            undo_evict(self._session, op, exact=self._exact)
         elif op.kind is Kind.UNEVICT:
             assert op.target is not None
-            self._session.undone(self._apply_evict(op.target))
+            self._session.undone(apply_evict(self._session, op.target))
         else:
-            self._undo_place(op)
-        self._reset_books(op)
+            undo_place(self._session, op, exact=self._exact)
+        self._restore_books(op)
         self._record("undo", op)
 
-    # -- taking back and keeping
+    # -- undo, keep, commit
 
     def checkpoint(self) -> int:
-        """A mark that :meth:`rollback` can return to."""
+        """The point that :meth:`rollback` can return to."""
         return len(self._operations)
 
     def rollback(self, checkpoint: int) -> None:
-        """Take back everything since the mark, the last operation first."""
+        """Undo everything since a checkpoint, the last operation first."""
         self._require_open()
         if not 0 <= checkpoint <= len(self._operations):
             raise StatementError(f"no checkpoint {checkpoint} in this statement")
@@ -336,7 +227,7 @@ class Statement:
             self._undo(self._operations.pop())
 
     def discard(self) -> None:
-        """Take everything back. Each task remembers where it would have gone."""
+        """Undo everything. Each task records where it would have been placed."""
         self._require_open()
         for op in self._operations:
             op.task.last_transaction = Transaction(
@@ -346,14 +237,14 @@ class Statement:
         self._close("discard")
 
     def keep(self) -> None:
-        """Leave the placements in place for the rest of the cycle without carrying them out."""
+        """Leave the operations applied for the rest of the cycle without carrying them out."""
         self._require_open()
         self._close("keep")
 
     def commit(self) -> None:
         """Carry the operations out: evictions and binds become decisions of the cycle.
 
-        A bind that a plugin refuses is undone; the others go out all the same.
+        A bind that a plugin refuses is undone; the others are carried out.
         """
         self._require_open()
         session = self._session
@@ -365,7 +256,7 @@ class Statement:
             elif op.kind is Kind.ALLOCATE and op.task.status is _S.ALLOCATED:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
-                    self._undo_place(op)
+                    undo_place(self._session, op, exact=self._exact)
         self._close("commit")
 
     def _close(self, event: str) -> None:
@@ -387,11 +278,11 @@ class Statement:
         other._close("merge")
 
     def save(self) -> list[Operation]:
-        """What the statement does, to be done again by :meth:`recover` after a discard."""
+        """The operations, to be repeated by :meth:`recover` after a discard."""
         return self._standing()
 
     def recover(self, saved: list[Operation]) -> str | None:
-        """Do saved operations again. The first objection ends it and is answered."""
+        """Repeat saved operations. Answers the first objection, which ends it."""
         for op in saved:
             if op.kind is Kind.EVICT:
                 self.evict(op.task, op.reason, claimant=op.claimant)

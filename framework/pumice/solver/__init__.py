@@ -1,6 +1,6 @@
-"""The solver: prove by simulating a whole job that an eviction helps, before anybody is evicted.
+"""The solver: simulates evictions for a whole job before any task is evicted.
 
-An action gives it a job, where to look, which victims are allowed and who must agree; it answers
+An action gives it a job, the candidate nodes, the candidate victims and a validator; it answers
 with a statement that holds the evictions and the pipelined tasks, ready to be committed.
 """
 

@@ -1,4 +1,4 @@
-"""How many tasks like a claimant's the nodes could take: a bound that needs no simulation."""
+"""How many tasks of a claimant fit the nodes at most: a bound that needs no simulation."""
 
 from __future__ import annotations
 
@@ -9,94 +9,93 @@ import numpy as np
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 
-Asked = tuple[tuple[int, int], ...]
-"""What a task asks for: dimensions and amounts."""
-Demand = Mapping[Asked, int]
-"""How many tasks ask for what."""
+Request = tuple[tuple[int, int], ...]
+"""A task's request: dimensions and amounts."""
+RequestCounts = Mapping[Request, int]
+"""How many tasks have which request."""
 
 
-def asked_by(task: Task) -> Asked:
-    """What a task needs; nothing of one that is placed whether or not there is room."""
+def request_of(task: Task) -> Request:
+    """A task's request; empty for a best-effort task, which fits any node."""
     if task.best_effort:
         return ()
     return tuple((i, amount) for i, amount in enumerate(task.vector.tolist()) if amount > 0)
 
 
 class CapacityBound:
-    """Tells of victims that no simulation with them alone can succeed.
+    """Finds plans that cannot succeed: their victims release too little.
 
-    Of tasks that ask for at least so much a node takes no more than its free room goes round.
-    Victims that leave free what they hold, and whatever is placed afterwards takes room, also a
-    victim that comes back. So where the nodes have fewer slots than the claimant has tasks, one
-    of these finds no room. Victims that share devices tell nothing: what they leave may be a
-    whole device.
+    A node fits at most floor(free / request) tasks with a request. Evicting victims adds what they
+    hold to free, and every placement takes from it, also that of a victim that is placed again. So
+    if the nodes fit fewer tasks than the claimant has, the simulation fails. Victims that share
+    GPUs are not counted: they may release a whole GPU.
     """
 
-    def __init__(self, nodes: NodeTable, requests: Iterable[Asked], rows: np.ndarray) -> None:
-        """Made while nobody is evicted. ``rows`` are open to the claimant beside its victims'."""
+    def __init__(self, nodes: NodeTable, requests: Iterable[Request], rows: np.ndarray) -> None:
+        """Made before any eviction. ``rows`` are open to the claimant without an eviction."""
         self._row_of = nodes.row_of
-        self._room = nodes.future_idle.copy()
-        self._counted: dict[Asked, list[int]] = {}
-        """Per request and row: the slots without an eviction; 0 where the claimant may not go."""
-        self._total: dict[Asked, int] = {}
-        for asked in {asked for asked in requests if asked}:
-            slots = np.zeros(len(nodes), np.int64)
-            fits = [self._room[rows, i] // amount for i, amount in asked]
-            slots[rows] = np.minimum.reduce(fits).clip(0)
-            self._counted[asked] = slots.tolist()
-            self._total[asked] = int(slots.sum())
+        self._free = nodes.future_idle.copy()
+        self._fitting: dict[Request, list[int]] = {}
+        """By request and row: how many tasks fit without an eviction; 0 where the row is closed."""
+        self._total: dict[Request, int] = {}
+        for request in {request for request in requests if request}:
+            fitting = np.zeros(len(nodes), np.int64)
+            fits = [self._free[rows, i] // amount for i, amount in request]
+            fitting[rows] = np.minimum.reduce(fits).clip(0)
+            self._fitting[request] = fitting.tolist()
+            self._total[request] = int(fitting.sum())
 
     def open(self, rows: Iterable[int]) -> None:
-        """Open more rows to the claimant, whether or not a victim leaves them."""
+        """Open more rows to the claimant, whether or not a victim is on them."""
         for row in rows:
-            room = self._room[row].tolist()
-            for asked, counted in self._counted.items():
-                slots = _capacity(room, asked)
-                self._total[asked] += slots - counted[row]
-                counted[row] = slots
+            free = self._free[row].tolist()
+            for request, fitting in self._fitting.items():
+                count = _fitting_count(free, request)
+                self._total[request] += count - fitting[row]
+                fitting[row] = count
 
-    def suffice(
-        self, demand: Demand, leaving: Sequence[Task], *, for_victims: bool = False
+    def may_fit(
+        self, wanted: RequestCounts, victims: Sequence[Task], *, with_victims: bool = False
     ) -> bool:
-        """Whether there may be room for the demand once these victims have left their nodes.
+        """Whether the wanted tasks may fit once these victims have been evicted.
 
-        ``for_victims``: and for the victims themselves, there or elsewhere.
+        ``with_victims``: and the victims themselves, on any node.
         """
-        freed: dict[int, list[int]] | None = None
-        for asked, count in demand.items():
-            if not asked:
+        released: dict[int, list[int]] | None = None
+        for request, count in wanted.items():
+            if not request:
                 continue
-            if for_victims:
-                count += sum(1 for task in leaving if _asks_as_much(task, asked))
-            missing = count - self._total[asked]
+            if with_victims:
+                count += sum(1 for task in victims if _requests_as_much(task, request))
+            missing = count - self._total[request]
             if missing <= 0:
                 continue
-            if freed is None:
-                if any(task.gpu_groups for task in leaving):
+            if released is None:
+                if any(task.gpu_groups for task in victims):
                     return True
-                freed = self._freed(leaving)
-            counted = self._counted[asked]
-            for row, room in freed.items():
-                missing -= _capacity(room, asked) - counted[row]
+                released = self._free_without(victims)
+            fitting = self._fitting[request]
+            for row, free in released.items():
+                missing -= _fitting_count(free, request) - fitting[row]
             if missing > 0:
                 return False
         return True
 
-    def _freed(self, leaving: Sequence[Task]) -> dict[int, list[int]]:
-        """By row: the room of each node that victims leave, without them."""
-        free: dict[int, list[int]] = {}
-        for task in leaving:
+    def _free_without(self, victims: Sequence[Task]) -> dict[int, list[int]]:
+        """By row: what is free on each node of a victim once the victims are evicted."""
+        free_on: dict[int, list[int]] = {}
+        for task in victims:
             row = self._row_of.get(task.node)
             if row is not None:
-                room = free.get(row) or self._room[row].tolist()
-                free[row] = [a + b for a, b in zip(room, task.vector.tolist(), strict=True)]
-        return free
+                free = free_on.get(row) or self._free[row].tolist()
+                free_on[row] = [a + b for a, b in zip(free, task.vector.tolist(), strict=True)]
+        return free_on
 
 
-def _capacity(room: list[int], asked: Asked) -> int:
-    return min(max(room[i], 0) // amount for i, amount in asked)
+def _fitting_count(free: list[int], request: Request) -> int:
+    return min(max(free[i], 0) // amount for i, amount in request)
 
 
-def _asks_as_much(task: Task, asked: Asked) -> bool:
+def _requests_as_much(task: Task, request: Request) -> bool:
     vector = task.vector
-    return not task.best_effort and all(vector[i] >= amount for i, amount in asked)
+    return not task.best_effort and all(vector[i] >= amount for i, amount in request)

@@ -1,4 +1,4 @@
-"""Look-alikes of jobs that have failed need not be tried again."""
+"""Jobs like one that has failed need not be tried again (KAI's scheduling signatures)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pumice.solver.task_batches import active_count
 
 
 def signature(job: Job) -> Hashable:
-    """What a job's unplaced tasks ask of nodes, resources left aside."""
+    """What the pending tasks of a job require of nodes, apart from resources."""
     sets = []
     for pod_set in job.sub_jobs.values():
         if active_count(pod_set) == len(pod_set.tasks):
@@ -38,14 +38,14 @@ def _task_signature(task: Task) -> str:
 
 
 class FailedJobs:
-    """Remembers, per signature, the smallest job that failed."""
+    """Records, for each signature, the smallest job that failed."""
 
     def __init__(self, *, enabled: bool = True) -> None:
         self._enabled = enabled
         self._smallest: dict[Hashable, list[Task]] = {}
 
     def worth_trying(self, job: Job) -> bool:
-        """Whether the job is easier than the smallest look-alike that failed."""
+        """Whether the job requests less than the smallest failed job of its signature."""
         if not self._enabled:
             return True
         failed = self._smallest.get(signature(job))
@@ -62,17 +62,17 @@ class FailedJobs:
 
 
 def _requests(job: Job) -> list[Task]:
-    """The pending tasks, those that ask less first."""
+    """The pending tasks, those that request less first."""
     ordered: list[Task] = []
     for task in job.pending:
         position = len(ordered)
-        while position and _asks_less(task, ordered[position - 1]):
+        while position and _requests_less(task, ordered[position - 1]):
             position -= 1
         ordered.insert(position, task)
     return ordered
 
 
-def _asks_less(left: Task, right: Task) -> bool:
+def _requests_less(left: Task, right: Task) -> bool:
     return _at_most(left, right) and not _at_most(right, left)
 
 
@@ -91,7 +91,7 @@ def _easier(job: list[Task], failed: list[Task]) -> bool:
         return False
     if len(failed) > len(job):
         return True
-    return any(_asks_less(mine, theirs) for mine, theirs in zip(job, failed, strict=False))
+    return any(_requests_less(mine, theirs) for mine, theirs in zip(job, failed, strict=False))
 
 
 def _footprint_smaller(job: list[Task], known: list[Task]) -> bool:

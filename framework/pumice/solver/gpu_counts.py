@@ -1,4 +1,4 @@
-"""GPUs as the solver counts them: whole ones, parts of shared ones, MIG instances."""
+"""GPU counts for the solver: whole GPUs, shares of GPUs, MIG instances."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 
 
-def gpu_room(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
-    """Per node, GPUs in a column (idle, or idle once promises are kept), MIG included."""
+def gpus_in(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
+    """Per node, the GPUs in a column (idle, future idle, allocatable), MIG included."""
     total = np.zeros(len(nodes))
     for name, position in nodes.dimensions.position.items():
         weight = 1 if name == GPU else mig_gpus(name)
@@ -22,23 +22,23 @@ def gpu_room(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
 
 
 def idle_gpus(nodes: NodeTable) -> np.ndarray:
-    """Per node, idle GPUs, the idle parts of shared devices included."""
-    total = gpu_room(nodes, nodes.idle)
+    """Per node, idle GPUs, including the idle shares of shared GPUs."""
+    total = gpus_in(nodes, nodes.idle)
     for row in nodes.sharing_rows:
         total[row] += nodes.shares(row).idle_parts()
     return total
 
 
 def releasing_gpus(nodes: NodeTable) -> np.ndarray:
-    """Per node, GPUs that are being freed and not promised yet, parts included."""
-    total = gpu_room(nodes, nodes.future_idle - nodes.idle)
+    """Per node, releasing GPUs that no task is pipelined to, including shares."""
+    total = gpus_in(nodes, nodes.future_idle - nodes.idle)
     for row in nodes.sharing_rows:
         total[row] += nodes.shares(row).releasing_parts()
     return total
 
 
 def freed_gpus(nodes: NodeTable, task: Task) -> float:
-    """GPUs that the eviction of a task frees on its node."""
+    """GPUs that the eviction of a task releases on its node."""
     row = nodes.row_of.get(task.node)
     if row is None or not task.gpu.any:
         return 0.0
@@ -46,19 +46,19 @@ def freed_gpus(nodes: NodeTable, task: Task) -> float:
 
 
 def needed_gpus(task: Task) -> float:
-    """GPUs that a pending task asks for; a request by memory counts nothing here."""
+    """GPUs that a pending task requests; a request by GPU memory counts as 0."""
     return (task.gpu.milli + task.gpu.claimed * 1000) / 1000
 
 
 def fits_empty_cluster(nodes: NodeTable, tasks: Sequence[Task]) -> bool:
-    """Whether the tasks' GPUs could go onto the nodes if nobody else were there.
+    """Whether the tasks' GPUs would fit the nodes if these were empty.
 
-    False only where no placement whatsoever exists, so that no choice of victims can help: of
-    tasks that each need so much or more, a node takes no more than its GPUs go round.
+    False only where no placement exists, so that no choice of victims can help: a node fits at
+    most floor(GPUs / need) of the tasks that each need so many GPUs or more.
     """
     needs = np.sort([task.gpu.milli + task.gpu.claimed * 1000 for task in tasks])[::-1]
-    room = np.rint(gpu_room(nodes, nodes.allocatable) * 1000).astype(np.int64)
+    gpus = np.rint(gpus_in(nodes, nodes.allocatable) * 1000).astype(np.int64)
     return all(
-        int(np.count_nonzero(needs >= need)) <= int((room // need).sum())
+        int(np.count_nonzero(needs >= need)) <= int((gpus // need).sum())
         for need in np.unique(needs[needs > 0]).tolist()
     )

@@ -1,4 +1,4 @@
-"""Hypernodes to try for a whole job, or a sub-job, that asks for nodes close together."""
+"""The hypernodes to try for a job or sub-job with a hard network topology."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACED = (*ALLOCATED_STATUSES, TaskStatus.PIPELINED)
 def hyper_nodes_for(
     session: Session, members: Job | SubJob, root: str, *, simulate: bool
 ) -> list[str]:
-    """Names below ``root``, those with the closest nodes first; ``root`` where none is asked."""
+    """Names below ``root``, the lowest tiers first; ``root`` alone without a hard topology."""
     if not is_hard(members.network_topology):
         return [root]
     purpose = "evict" if simulate else "allocate"
@@ -37,13 +37,13 @@ def hyper_nodes_for(
     finally:
         members.allocated_hyper_node = before
     ordered = list(groups or ())
-    if simulate:  # where room is made by eviction, plugins name the widest first
+    if simulate:  # for evictions, plugins name the highest tier first
         ordered.reverse()
     return [name for group in ordered for name in group]
 
 
 def rows_within(session: Session, hyper_node: str, rows: np.ndarray | None) -> np.ndarray | None:
-    """Those of ``rows`` that are in a hypernode; None is all nodes, here and there."""
+    """Those of ``rows`` that are in a hypernode; None is all nodes, given or answered."""
     inside = session.rows_of(hyper_node)
     if inside is None or rows is None:
         return rows if inside is None else inside

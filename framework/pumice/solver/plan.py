@@ -1,4 +1,4 @@
-"""A scenario: a job that wants room, and the victims it would take."""
+"""A plan: a claimant and the victims that would be evicted for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pumice.model.task import Task
 
 @dataclass(slots=True, eq=False)
 class VictimGroup:
-    """Tasks of one job that go together: one surplus task, or the rest of a gang."""
+    """Tasks of one job that are evicted together: one surplus task, or the rest of a gang."""
 
     job: Job
     """The session's job."""
@@ -21,7 +21,7 @@ class VictimGroup:
 
 @dataclass(slots=True, eq=False)
 class VictimJob:
-    """All that a scenario would take of one job."""
+    """All tasks of one job that a plan considers as victims."""
 
     job: Job
     """The session's job."""
@@ -30,11 +30,11 @@ class VictimJob:
 
 
 class Plan:
-    """What a validator judges.
+    """What a validator is asked about.
 
     ``preemptor`` is the part of the claimant that is being placed (all of it in the last step).
-    ``victims`` holds everything considered so far: look at a task's status to see whether it
-    goes (Releasing), moves (Pipelined) or stays as it is.
+    ``victims`` holds everything considered so far: by a task's status it is evicted (Releasing),
+    moved (Pipelined) or left alone (any other).
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Plan:
         self.preemptor = preemptor
         """The job that needs resources, as far as it is being placed."""
         self.allow_consolidating = allow_consolidating
-        """Whether a victim that finds another place counts as unharmed."""
+        """Whether a victim that is moved to another node counts as unharmed."""
         self.recorded = list(recorded)
-        """Victims that earlier steps of the same search found necessary."""
+        """Victims that earlier steps of the same search needed."""
         self.potential: list[VictimGroup] = []
         """Victims added in this step, in the order in which they were added."""
         self.recorded_uids = {task.uid for group in self.recorded for task in group.tasks}

@@ -1,4 +1,4 @@
-"""Cheap necessary conditions: refuse a scenario without simulating it."""
+"""Cheap necessary conditions: drop a plan without simulating it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 class PlanFilter(Protocol):
     def may_work(self, plan: Plan) -> bool:
-        """False: no simulation of this scenario can succeed."""
+        """False: no simulation of this plan can succeed."""
         ...
 
 
-class _Growing:
-    """Looks at each victim of a growing scenario once."""
+class _NewVictims:
+    """Gives each victim of a growing plan once."""
 
     def __init__(self) -> None:
         self._seen_groups = 0
         self._seen_recorded = False
 
-    def fresh(self, plan: Plan) -> list[Task]:
+    def of(self, plan: Plan) -> list[Task]:
         tasks: list[Task] = []
         if not self._seen_recorded:
             self._seen_recorded = True
@@ -46,18 +46,18 @@ class _Growing:
 
 
 class NodeAffinities:
-    """Every task with a node selector finds a matching node among those that can be freed."""
+    """Every task with a node selector or affinity has a matching node among the candidates."""
 
-    def __init__(self, nodes: NodeTable, bound: list[Task], feasible: Iterable[int]) -> None:
+    def __init__(self, nodes: NodeTable, selective: list[Task], feasible: Iterable[int]) -> None:
         self._nodes = nodes
-        self._unmatched = bound
-        self._growing = _Growing()
+        self._unmatched = selective
+        self._new = _NewVictims()
         self._look_at(feasible)
 
     def may_work(self, plan: Plan) -> bool:
         rows = {
             self._nodes.row_of[task.node]
-            for task in self._growing.fresh(plan)
+            for task in self._new.of(plan)
             if task.node in self._nodes.row_of
         }
         self._look_at(rows)
@@ -71,7 +71,7 @@ class NodeAffinities:
         ]
 
 
-def _is_bound(task: Task) -> bool:
+def _is_selective(task: Task) -> bool:
     return bool(task.pod.node_selector or _required_affinity(task))
 
 
@@ -81,40 +81,40 @@ def _required_affinity(task: Task) -> Any:
 
 
 class IdleGpus:
-    """The GPUs asked for fit, largest first, into the roomiest nodes once the victims are gone."""
+    """The requested GPUs fit, largest first, the nodes with most GPUs free after the evictions."""
 
-    def __init__(self, nodes: NodeTable, needs: list[float], room: Room) -> None:
-        """``needs`` are in falling order; ``room`` is what each node has without an eviction."""
+    def __init__(self, nodes: NodeTable, needs: list[float], free: FreeGpus) -> None:
+        """``needs`` are in falling order; ``free`` is what is free without an eviction."""
         self._nodes = nodes
         self._needs = needs
-        self._room = room
-        self._grown: dict[int, float] = {}
-        """By row: the room of the nodes that victims leave."""
-        self._growing = _Growing()
+        self._free = free
+        self._freed: dict[int, float] = {}
+        """By row: the free GPUs of the nodes that victims are evicted from."""
+        self._new = _NewVictims()
         self._answer: bool | None = None
         self._least = -np.inf
-        """The smallest of the roomiest nodes: up to it, more room makes no difference."""
+        """The smallest of the nodes that count: up to it, more free GPUs make no difference."""
 
     def may_work(self, plan: Plan) -> bool:
-        room, grown = self._room.of, self._grown
-        for task in self._growing.fresh(plan):
+        free, freed = self._free.of, self._freed
+        for task in self._new.of(plan):
             row = self._nodes.row_of.get(task.node)
             if row is not None:
-                known = grown.get(row)
-                known = room.item(row) if known is None else known
-                now = grown[row] = known + self._room.freed_by(task)
+                known = freed.get(row)
+                known = free.item(row) if known is None else known
+                now = freed[row] = known + self._free.freed_by(task)
                 if now > self._least:
                     self._answer = None
         if self._answer is None:
-            self._answer = packs(self._needs, self._roomiest())
+            self._answer = packs(self._needs, self._largest())
         return self._answer
 
-    def _roomiest(self) -> list[float]:
-        """The room of as many nodes as there are needs, in falling order."""
-        count, grown, room = len(self._needs), self._grown, self._room.of
-        top = sorted(grown.values(), reverse=True)[:count]
-        unmoved = (row for row in self._room.falling if row not in grown)
-        top += [room.item(row) for row in islice(unmoved, count)]
+    def _largest(self) -> list[float]:
+        """The free GPUs of as many nodes as there are needs, in falling order."""
+        count, freed, free = len(self._needs), self._freed, self._free.of
+        top = sorted(freed.values(), reverse=True)[:count]
+        unchanged = (row for row in self._free.falling if row not in freed)
+        top += [free.item(row) for row in islice(unchanged, count)]
         top.sort(reverse=True)
         if len(top) >= count:
             del top[count:]
@@ -122,8 +122,8 @@ class IdleGpus:
         return top
 
 
-class Room:
-    """GPUs that each node has without an eviction, and what evictions add."""
+class FreeGpus:
+    """GPUs that are free on each node without an eviction, and what evictions add."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
@@ -139,26 +139,26 @@ class Room:
 
     @cached_property
     def falling(self) -> list[int]:
-        """The rows, the roomiest first."""
+        """The rows, those with most GPUs free first."""
         rows: list[int] = np.argsort(-self.of, kind="stable").tolist()
         return rows
 
 
-def packs(needs: list[float], room: list[float]) -> bool:
-    """Whether needs (largest first) go greedily into room (largest first)."""
-    taken = [0.0] * len(room)
+def packs(needs: list[float], free: list[float]) -> bool:
+    """Whether needs (largest first) pack greedily into free amounts (largest first)."""
+    taken = [0.0] * len(free)
     full = 0
     for need in needs:
         if need <= 0:
             return True
-        for position in range(full, len(room)):
-            free = room[position]
-            if free < need:
+        for position in range(full, len(free)):
+            amount = free[position]
+            if amount < need:
                 return False
-            if free - taken[position] >= need:
+            if amount - taken[position] >= need:
                 taken[position] += need
                 break
-            if position == full and taken[position] >= free:
+            if position == full and taken[position] >= amount:
                 full += 1
         else:
             return False
@@ -166,12 +166,12 @@ def packs(needs: list[float], room: list[float]) -> bool:
 
 
 class TopologyGpus:
-    """Sub-groups that must stay in one domain find domains with enough GPUs in sum."""
+    """Sub-groups with a required topology level fit domains with enough free GPUs in sum."""
 
-    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], room: Room) -> None:
+    def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], free: FreeGpus) -> None:
         self._nodes = nodes
-        self._room = room
-        self._growing = _Growing()
+        self._free = free
+        self._new = _NewVictims()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
             constraint = group.topology_constraint or {}
@@ -188,10 +188,10 @@ class TopologyGpus:
             for row, node in enumerate(self._nodes.facts):
                 value = node.labels.get(key[1])
                 if value is not None:
-                    domains[value] = domains.get(value, 0.0) + room.of.item(row)
+                    domains[value] = domains.get(value, 0.0) + free.of.item(row)
 
     def may_work(self, plan: Plan) -> bool:
-        for task in self._growing.fresh(plan):
+        for task in self._new.of(plan):
             row = self._nodes.row_of.get(task.node)
             if row is None:
                 continue
@@ -199,7 +199,7 @@ class TopologyGpus:
             for (_, level), domains in self._domains.items():
                 if level in labels:
                     value = labels[level]
-                    domains[value] = domains.get(value, 0.0) + self._room.freed_by(task)
+                    domains[value] = domains.get(value, 0.0) + self._free.freed_by(task)
         return all(
             packs(needs, sorted(self._domains[key].values(), reverse=True))
             for key, needs in self.needs.items()
@@ -213,23 +213,23 @@ def _inner(root: SubGroupSet | None) -> list[SubGroupSet]:
 
 
 class PlanFilters:
-    """Makes the filters for each step of a search. Made while nobody is evicted."""
+    """Makes the filters for each step of a search. Made before any eviction."""
 
     def __init__(self, session: Session, feasible: np.ndarray) -> None:
         nodes = self._nodes = session.nodes
         self._feasible = feasible
-        self._room = Room(nodes)
+        self._free = FreeGpus(nodes)
 
     def make(self, part: Job) -> list[PlanFilter]:
         """The filters for a part of the claimant."""
         nodes, filters, tasks = self._nodes, list[PlanFilter](), list(part.tasks.values())
-        bound = [task for task in tasks if _is_bound(task)]
-        if bound:
-            filters.append(NodeAffinities(nodes, bound, self._feasible.tolist()))
-        topology = TopologyGpus(nodes, part, tasks, self._room)
+        selective = [task for task in tasks if _is_selective(task)]
+        if selective:
+            filters.append(NodeAffinities(nodes, selective, self._feasible.tolist()))
+        topology = TopologyGpus(nodes, part, tasks, self._free)
         if topology.needs:
             filters.append(topology)
         needs = sorted(map(needed_gpus, tasks), reverse=True)
         if needs and needs[0] > 0:
-            filters.append(IdleGpus(nodes, needs, self._room))
+            filters.append(IdleGpus(nodes, needs, self._free))
         return filters

@@ -1,4 +1,4 @@
-"""Jobs in the order of a tree of queues: the best child of the best queue, down to a job."""
+"""Jobs in the order of the queue tree: the first child of the first queue, down to a job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def takes_jobs(session: Session, name: str) -> bool:
-    """Whether jobs can be served in a queue: it is known, a leaf, and below a known one."""
+    """Whether a queue can have jobs: it exists, is a leaf, and its parent exists."""
     queue = session.queues.get(name)
     if queue is None or queue.children:
         return False
@@ -42,9 +42,9 @@ class _Branch:
 class QueueTree:
     """Takes jobs from a tree of queues, re-sorting only what reaches the top.
 
-    With ``victims`` everything is reversed: the worst job of the queue that is best off.
+    With ``victims`` the order is reversed: the last job of the last queue comes first.
     ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
-    while they wait inside.
+    while they are in the tree.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class QueueTree:
         *,
         victims: bool = False,
     ) -> QueueTree:
-        """A tree over jobs that are ranked already, those that ``keep`` refuses left out."""
+        """A tree of jobs that are sorted already, without those that ``keep`` refuses."""
         tree = cls(session, (), victims=victims)
         for name, ranked in entries.items():
             if not ranked or not takes_jobs(session, name):
@@ -92,7 +92,7 @@ class QueueTree:
         return bool(self._root)
 
     def push(self, job: Job, rank: Any = None) -> None:
-        """Add a job; one of an unknown queue or of a queue with children is left out.
+        """Add a job; it is ignored if its queue does not exist or has children.
 
         ``rank`` is its key in the order of jobs, where it is known already.
         """
@@ -116,7 +116,7 @@ class QueueTree:
         self._mark(leaf)
 
     def _new_leaf(self) -> LiveHeap[Job] | KeyHeap[Job]:
-        """Jobs of a queue; by keys where the order has them and nothing depends on the slots."""
+        """Jobs of a queue; by keys where the order has them and ``depth`` drops none."""
         order = self._session.order
         if order.has_job_keys and not self._victims and self._depth is None:
             return order.job_heap(evicting=self._evicting)

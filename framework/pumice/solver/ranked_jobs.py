@@ -1,4 +1,4 @@
-"""Jobs of every queue kept in order while they change, so that an order costs no sorting."""
+"""The jobs of every queue in order, updated as they change instead of sorted again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pumice.model.cursors import JobCursor
 from pumice.model.job import Job
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ Entry = tuple[Any, Job]
 
 
 class RankedJobs:
-    """The jobs of a session that a condition holds for, by queue, the first to serve first.
+    """The jobs of a session that satisfy a condition, by queue, the first to serve first.
 
-    Ranks and membership follow what happens to the jobs: every change of a task's status is in
-    the cluster's journal of jobs. Needs an order by keys (see ``job_order_key``).
+    Keys and membership are updated from the cluster's journal of jobs, which has every change of a
+    task's status. The order must be by keys (see ``job_order_key``).
     """
 
     def __init__(self, session: Session, member: Callable[[Job], bool]) -> None:
@@ -26,7 +27,7 @@ class RankedJobs:
         self._member = member
         self._by_queue: dict[str, list[Entry]] = {}
         self._rank_of: dict[str, Any] = {}
-        self._seen = len(session.cluster.job_journal)
+        self._changes = JobCursor(session.cluster.job_journal)
         key = session.order.job_rank
         for job in session.jobs.values():
             if member(job):
@@ -37,14 +38,11 @@ class RankedJobs:
 
     def refresh(self) -> dict[str, list[Entry]]:
         """The entries of each queue as they are now; not to be changed."""
-        journal = self._session.cluster.job_journal
-        if self._seen < len(journal):
-            for job in {job.uid: job for job in journal[self._seen :]}.values():
-                self._renew(job)
-            self._seen = len(journal)
+        for job in self._changes.changed():
+            self._update(job)
         return self._by_queue
 
-    def _renew(self, job: Job) -> None:
+    def _update(self, job: Job) -> None:
         old = self._rank_of.get(job.uid)
         new = self._session.order.job_rank(job) if self._member(job) else None
         if old == new:
@@ -63,9 +61,9 @@ def _rank(entry: Entry) -> Any:
 
 
 class RankedLeaf:
-    """The jobs of one queue, taken in order from a ranking, with others added on the way.
+    """The jobs of one queue, taken in order from a sorted list, with others added meanwhile.
 
-    A job that ``keep`` refuses is passed over; it is asked when the job's turn comes.
+    A job that ``keep`` refuses is passed over; ``keep`` is asked when the job comes up.
     """
 
     __slots__ = ("_added", "_entries", "_keep", "_key", "_position", "_reverse")
@@ -110,7 +108,7 @@ class RankedLeaf:
         return (added, True) if added_first else (ranked, False)
 
     def __len__(self) -> int:
-        """0 for an empty leaf, else something else."""
+        """0 for an empty leaf, else 1."""
         return 1 if self._added or self._ranked_top() is not None else 0
 
     @property

@@ -1,4 +1,4 @@
-"""The search: grow the job task by task, and for each step the victims until it fits."""
+"""The solver: add the claimant's tasks one by one, and for each the victims until it fits."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class Solver:
     """Finds victims for one action.
 
-    ``victims`` makes a fresh queue of candidate victim jobs for a claimant; ``validator`` judges
-    a plan that places it. ``only_moves`` tells that the validator refuses every plan that leaves
-    a victim without a place, so that plans without room for all need not be simulated.
-    ``budget`` limits the simulations for one job; 0 is no limit. ``ghosts`` copies a flaw of
-    KAI's accounting: a trial that moved a victim between devices of its node and was dropped
-    leaves the victim counted as leaving, for the rest of the cycle (``exact=False`` of
+    ``victims`` makes a new queue tree of candidate victim jobs for a claimant; ``validator``
+    accepts or refuses a plan that places it. ``only_moves``: the validator refuses every plan that
+    leaves a victim without a node, so that plans that cannot place all need not be simulated.
+    ``budget`` limits the simulations for one job; 0 is no limit. ``stale_releases`` copies a flaw
+    of KAI's accounting: a victim that a dropped simulation moved between GPUs of its node stays
+    counted as releasing for the rest of the cycle (``exact=False`` of
     :class:`~pumice.session.statement.Statement`).
     """
 
@@ -60,18 +60,18 @@ class Solver:
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0
-        """Scenarios that were refused without a simulation."""
+        """Plans that were dropped without a simulation."""
         self.exhausted = False
-        """Whether the last search ended because its budget was spent."""
+        """Whether the last search ended because its budget was used up."""
 
     @cached_property
     def shares_gpus(self) -> bool:
-        """Whether any task of the session asks for a part of a GPU."""
+        """Whether any task of the session requests a share of a GPU."""
         return any(task.gpu.shared for task in self._session.cluster.tasks.values())
 
     @property
     def leaves_stale_releases(self) -> bool:
-        """Whether a search that fails may change what later ones find."""
+        """Whether a failed search may leave stale releases that change later ones."""
         return not self._rules.exact and self.shares_gpus
 
     def batch(self, job: Job) -> list[Task]:
@@ -79,7 +79,7 @@ class Solver:
         return self._placer.batches.to_allocate(job, real=False)
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
-        """A statement that makes room for the job's next chunk and promises it, or None."""
+        """A statement that evicts for the job's next batch and pipelines it, or None."""
         self.exhausted = False
         if not takes_jobs(self._session, job.queue):
             return None
@@ -109,6 +109,6 @@ class Solver:
                 saved = Statement(self._session, exact=exact)
                 saved.merge(statement)
                 return saved
-            # No task is to remember a trial as a refused placement.
+            # Rolled back, not discarded: tasks must not record a simulation as a last transaction.
             statement.rollback(0)
         return None

@@ -1,4 +1,4 @@
-"""A simulation: place a claimant and its victims in the order of the queues."""
+"""A simulation: place a claimant and the evicted victims in queue order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pumice.model.cursors import RowCursor
+from pumice.model.fitting import RequestFit
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
@@ -21,26 +23,27 @@ if TYPE_CHECKING:
 
 
 class Simulation:
-    """Tries out what would happen to a claimant and to victims that have been evicted for it."""
+    """Places a claimant, and again the victims that have been evicted for it."""
 
     def __init__(self, session: Session, placer: GangPlacer) -> None:
         self._session = session
         self._placer = placer
-        self._ranks = session.order.has_job_keys and session.uses("ranked")
-        self._bounds_capacity = session.uses("slots")
+        self._ranks = session.order.has_job_keys and session.uses("order_keys")
+        self._bounds_capacity = session.uses("solver_search")
 
     def run(
         self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
     ) -> bool:
-        """Place claimant and victims in the order of the queues; tells whether it got its place.
+        """Place claimant and victims in queue order; whether the claimant was placed.
 
-        Other pending jobs only shape the order. A victim that finds no place stays evicted.
+        Other pending jobs are not placed; they only influence the order of the queues. A victim
+        that fits no node stays evicted.
         """
-        room = _LargestRoom(self._session, where)
+        largest = _LargestNode(self._session, where)
         claimant_placed = False
         for job in self._in_order(claimant, of_victims):
             if job is not claimant:
-                if not self._bounds_capacity or room.may_take_from(job):
+                if not self._bounds_capacity or largest.may_take_from(job):
                     self._placer.place(statement, job, where, simulate=True)
             elif self._placer.place(statement, job, where, simulate=True):
                 claimant_placed = True
@@ -49,15 +52,15 @@ class Simulation:
         return claimant_placed
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
-        """The claimant and the victims as they come up in the order of the queues."""
+        """The claimant and the victims in queue order."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        # Others that wait decide which queue comes next, but nothing within a queue.
+        # Other pending jobs influence which queue comes next, but nothing within a queue.
         by_rank = self._ranks
         rank: dict[str, Any] = {}
         if by_rank:
             rank = {uid: session.order.job_rank(job) for uid, job in left.items()}
-            # A part of a job has a rank of its own.
+            # The claimant may be a part of its job, with a key of its own.
             rank[claimant.uid] = session.order.job_key(claimant)
         left[claimant.uid] = claimant
         tree: QueueTree | None = None
@@ -73,7 +76,7 @@ class Simulation:
             yield left[uid]
 
     def _order(self, claimant: Job, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
-        """All jobs that wait, the victims and the claimant, in the order of the queues."""
+        """All pending jobs, the victims and the claimant, in queue order."""
         session = self._session
         if not self._ranks:
             others = [
@@ -81,8 +84,10 @@ class Simulation:
             ]
             victims = [job for job in apart.values() if job is not claimant]
             return QueueTree(session, [*others, *victims, claimant])
-        kept = apart.copy()
-        order = QueueTree.ranked(session, self._waiting.refresh(), lambda job: job.uid not in kept)
+        excluded = apart.copy()
+        order = QueueTree.ranked(
+            session, self._waiting.refresh(), lambda job: job.uid not in excluded
+        )
         for uid, job in apart.items():
             if job is not claimant:
                 order.push(job, rank[uid])
@@ -91,7 +96,7 @@ class Simulation:
 
     @cached_property
     def _waiting(self) -> RankedJobs:
-        """Ranked when first asked: mostly nobody has to be searched for."""
+        """Sorted when first needed: in most cycles no job needs victims."""
         return RankedJobs(self._session, has_pending)
 
 
@@ -101,26 +106,24 @@ def _of_one_queue(jobs: dict[str, Job]) -> bool:
     return all(job.queue == queue for job in every)
 
 
-class _LargestRoom:
-    """The most that is free of each resource on any of some nodes: nobody gets more."""
+class _LargestNode:
+    """The largest future idle of each resource on any of some nodes: an upper bound for a task."""
 
-    def __init__(self, session: Session, where: np.ndarray) -> None:
+    def __init__(self, session: Session, rows: np.ndarray) -> None:
         self._nodes = session.nodes
-        self._where = where
-        self._version = -1
+        self._rows = rows
+        self._changes = RowCursor(session.nodes)
         self._free: list[int] = []
-        self._known: dict[int, bool] = {}
-        """By the identity of a request, which like tasks share: whether it may find room."""
+        self._fits_memo: dict[int, bool] = {}
+        """By the identity of a request, which tasks of one pod template share."""
 
     def may_take_from(self, job: Job) -> bool:
-        """Whether some task of a victim job that could be placed again might find room."""
-        if not len(self._where):
+        """Whether a task of a victim job that could be placed again might fit a node."""
+        if not len(self._rows):
             return False
-        nodes = self._nodes
-        if self._version != nodes.version:
-            self._free = nodes.future_idle[self._where].max(axis=0).tolist()
-            self._version = nodes.version
-            self._known = {}
+        if self._changes.changed() != []:
+            self._free = self._nodes.future_idle[self._rows].max(axis=0).tolist()
+            self._fits_memo = {}
         for status in (TaskStatus.RELEASING, TaskStatus.PENDING):
             for task in job.by_status[status].values():
                 if self._fits(task):
@@ -130,11 +133,9 @@ class _LargestRoom:
     def _fits(self, task: Task) -> bool:
         if task.best_effort:
             return True
-        known = self._known.get(id(task.vector))
-        if known is None:
-            known = self._known[id(task.vector)] = all(
-                amount <= free
-                for amount, free in zip(task.vector.tolist(), self._free, strict=True)
-                if amount > 0
-            )
-        return known
+        request = task.vector
+        fits = self._fits_memo.get(id(request))
+        if fits is None:
+            fits = RequestFit(request, always=()).fits(self._free)
+            self._fits_memo[id(request)] = fits
+        return fits

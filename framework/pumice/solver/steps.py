@@ -1,4 +1,4 @@
-"""The steps of one search: the claimant grows by a task, the plan by the victims it needs."""
+"""The steps of one search: each adds a task of the claimant, and the victims it needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
-from pumice.solver.capacity_bound import Asked, CapacityBound, asked_by
+from pumice.solver.capacity_bound import CapacityBound, Request, request_of
 from pumice.solver.plan import Plan, VictimGroup
 from pumice.solver.plan_filters import PlanFilter, PlanFilters
 from pumice.solver.queue_tree import QueueTree
@@ -22,15 +22,15 @@ from pumice.solver.victim_sequence import VictimSequence
 if TYPE_CHECKING:
     from pumice.session.session import Session
 
-_GOING = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+_EVICTED_OR_MOVED = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 
 
 class BudgetError(Exception):
-    """The search may not simulate any more."""
+    """The search has used up its simulations."""
 
 
 class Rules(NamedTuple):
-    """What a solver was told: see there."""
+    """The arguments of :class:`~pumice.solver.search.Solver`."""
 
     victims: Callable[[Job], QueueTree]
     validator: Callable[[Plan], bool]
@@ -43,13 +43,13 @@ class Rules(NamedTuple):
 class Steps:
     """Finds a plan for one job inside a statement.
 
-    Between two simulations the statement keeps the evictions that both have in common. What
-    depends on how things are without them is asked before the first: what room the nodes have,
-    and who the next victims are. Where more victims are needed than were asked for, the
-    evictions are taken back, and twice as many are asked for.
+    Between two simulations the statement keeps the evictions that both have in common. Free
+    resources and the order of victims must be read without evictions, so they are read before the
+    first one. If more victims are needed than were read, the evictions are undone and twice as
+    many victims are read.
 
-    With ``exact`` unset, an undo may leave something behind where devices are shared. From then
-    on everything is taken back after every scenario, and what depends on room is asked anew.
+    With ``exact`` unset, an undo may leave stale releases where GPUs are shared. From then on
+    everything is undone after every plan, and free resources are read again.
     """
 
     def __init__(
@@ -75,42 +75,40 @@ class Steps:
         self._opened: set[int] = set()
         """More rows that are open to the claimant in this step."""
         self._filters = PlanFilters(session, rows)
-        self._capacity = CapacityBound(session.nodes, map(asked_by, tasks), rows)
+        self._capacity = CapacityBound(session.nodes, map(request_of, tasks), rows)
         self._sequence = VictimSequence(rules.victims(job), batches)
         self._part = job.subset(())
         """What is being placed of the job in this step."""
         self._minimums: Counter[str] = Counter()
         """How many of its tasks are of which sub-job."""
-        self._demand: Counter[Asked] = Counter()
-        """How many of them ask for what."""
+        self._wanted: Counter[Request] = Counter()
+        """How many of them have which request."""
         self._recorded: list[VictimGroup] = []
         self._evicted: list[Task] = []
-        """Whom the first operations of the statement evict."""
+        """The tasks that the first operations of the statement evict."""
         self._inexact_undo = False
-        """Whether an undo may leave something behind."""
-        self._bounds_capacity = session.uses("slots")
-        self._keeps_prefix = session.uses("prefix")
-        self._keeps_sequence = session.uses("walk")
+        """Whether an undo may have left stale releases."""
+        self._shortcuts = session.uses("solver_search")
         self.simulations = 0
         self.refused = 0
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
         tasks = self._tasks
-        if len(tasks) > 1 and self._keeps_sequence:
+        if len(tasks) > 1 and self._shortcuts:
             self._sequence.look_ahead(len(tasks))
         return bool(tasks) and all(map(self._step, tasks))
 
     def _step(self, task: Task) -> bool:
-        """Find victims for one task more; those that the step before found are set."""
+        """Find victims for one task more, in addition to those of the steps before."""
         self._opened = set()
         recorded = [task for group in self._recorded for task in group.tasks]
-        self._take_back(recorded)
+        self._undo_to(recorded)
         if self._inexact_undo:
             self._filters = PlanFilters(self._session, self._rows)
         self._widen(task)
         plan = Plan(self._part, self._recorded, allow_consolidating=self._rules.allow_consolidating)
-        self._set_out(plan.recorded_uids)
+        self._restart_sequence(plan.recorded_uids)
         filters = self._filters.make(self._part)
         if self._passes(filters, plan) and self._try(plan, recorded):
             return True
@@ -130,7 +128,7 @@ class Steps:
         assert task.sub_job is not None
         self._minimums[task.sub_job.uid] += 1
         self._part.widen(task, self._minimums[task.sub_job.uid])
-        self._demand[asked_by(task)] += 1
+        self._wanted[request_of(task)] += 1
 
     def _passes(self, filters: list[PlanFilter], plan: Plan) -> bool:
         if all(rule.may_work(plan) for rule in filters):
@@ -140,10 +138,10 @@ class Steps:
 
     # -- the walk along the victims
 
-    def _set_out(self, recorded: set[str]) -> None:
-        """Go over the victims again from the first, leaving out those that are set."""
-        if not self._sequence.serves(recorded) or (recorded and not self._keeps_sequence):
-            self._take_back([])
+    def _restart_sequence(self, recorded: set[str]) -> None:
+        """Start again with the first victim, without those of the steps before."""
+        if not self._sequence.serves(recorded) or (recorded and not self._shortcuts):
+            self._undo_to([])
             self._sequence = VictimSequence(self._rules.victims(self._job), self._batches, recorded)
 
     def _has_visit(self, position: int) -> bool:
@@ -152,13 +150,13 @@ class Steps:
             return True
         if not len(self._statement):
             return sequence.look_ahead(1)
-        self._take_back([])
-        return sequence.look_ahead(len(sequence) + 1 if self._keeps_sequence else 1)
+        self._undo_to([])
+        return sequence.look_ahead(len(sequence) + 1 if self._shortcuts else 1)
 
-    # -- one scenario
+    # -- one plan
 
     def _try(self, plan: Plan, recorded: list[Task]) -> bool:
-        """Simulate a scenario, node by node of the newest victim."""
+        """Simulate a plan, node by node of the newest victim."""
         latest, statement = plan.latest, self._statement
         if latest is None and not recorded:
             return False
@@ -166,60 +164,61 @@ class Steps:
         begun = False
         for node in nodes:
             groups = [] if latest is None else plan.groups_on(node)
-            if not self._are_here(groups):
+            if not self._on_nodes(groups):
                 break
-            going = dict.fromkeys(task for group in groups for task in group.tasks)
-            fresh = [task for task in going if task.uid not in plan.recorded_uids]
-            leaving = [*recorded, *fresh]
-            freed = self._freed_by(leaving)
-            # The validator's no ends a scenario and opens rows: else it is as good as a failure.
+            of_groups = dict.fromkeys(task for group in groups for task in group.tasks)
+            new = [task for task in of_groups if task.uid not in plan.recorded_uids]
+            evicted = [*recorded, *new]
+            freed = self._freed_by(evicted)
+            # A plan that the validator would refuse need not be simulated, unless its refusal has
+            # an effect: it ends the plan before other nodes are tried, and it opens rows.
             all_stay = self._rules.only_moves and node == nodes[-1] and not freed
-            if not self._may_fit(leaving, all_stay):
+            if not self._may_fit(evicted, all_stay):
                 continue
             if not begun:
-                self._spend()
+                self._check_budget()
                 self._evict(recorded[len(self._evicted) :])
                 begun = True
-            self._evict(fresh)
+            self._evict(new)
             victims = [*plan.recorded, *groups]
             self.simulations += 1
             of_victims = {group.job.uid for group in victims}
             where = self._where(freed)
             if self._simulation.run(statement, plan.preemptor, of_victims, where):
                 if not self._rules.validator(plan):
-                    # What the plan would have freed stays open for the rest of the step.
+                    # KAI leaves the rows of a refused plan open for the rest of the step.
                     self._opened |= freed
                     self._capacity.open(freed)
                     break
-                self._recorded = _gone(victims)
+                self._recorded = _evicted_or_moved(victims)
                 return True
             statement.rollback(len(recorded))
             del self._evicted[len(recorded) :]
         if begun:
-            self._take_back(recorded)
+            self._undo_to(recorded)
         else:
             self.refused += 1
         return False
 
-    def _are_here(self, groups: list[VictimGroup]) -> bool:
-        """Whether all are on nodes of the session: a plan that takes others cannot be proven."""
+    def _on_nodes(self, groups: list[VictimGroup]) -> bool:
+        """Whether all are on nodes of the session: others cannot be evicted in a simulation."""
         row_of = self._session.nodes.row_of
         return all(task.node in row_of for group in groups for task in group.tasks)
 
-    def _may_fit(self, leaving: list[Task], all_stay: bool) -> bool:
-        if self._inexact_undo or not self._bounds_capacity:
+    def _may_fit(self, evicted: list[Task], all_stay: bool) -> bool:
+        if self._inexact_undo or not self._shortcuts:
             return True
-        return self._capacity.suffice(self._demand, leaving, for_victims=all_stay)
+        return self._capacity.may_fit(self._wanted, evicted, with_victims=all_stay)
 
-    def _spend(self) -> None:
+    def _check_budget(self) -> None:
         budget = self._rules.budget
         if budget and self.simulations >= budget:
             raise BudgetError
 
-    def _freed_by(self, leaving: Iterable[Task]) -> set[int]:
-        """The rows that victims leave and that are not open to the claimant anyway."""
+    def _freed_by(self, evicted: Iterable[Task]) -> set[int]:
+        """The rows of the victims that are not open to the claimant anyway."""
         row_of, feasible, opened = self._session.nodes.row_of, self._feasible, self._opened
-        freed = {row_of[task.node] for task in leaving if task.node in row_of}
+        freed = {row_of[task.node] for task in evicted if task.node in row_of}
         return {row for row in freed if row not in feasible and row not in opened}
 
     def _where(self, freed: set[int]) -> np.ndarray:
@@ -239,10 +238,10 @@ class Steps:
             if not self._rules.exact and (task.gpu.shared or task.gpu_groups):
                 self._inexact_undo = True
 
-    def _take_back(self, recorded: list[Task]) -> None:
-        """Take everything back but the evictions that these victims begin with."""
+    def _undo_to(self, recorded: list[Task]) -> None:
+        """Undo everything but the evictions that these victims have in common with the last."""
         evicted, common = self._evicted, 0
-        if not self._inexact_undo and self._keeps_prefix:
+        if not self._inexact_undo and self._shortcuts:
             for one, other in zip(evicted, recorded, strict=False):
                 if one is not other:
                     break
@@ -251,12 +250,12 @@ class Steps:
         del evicted[common:]
 
 
-def _gone(groups: list[VictimGroup]) -> list[VictimGroup]:
-    """The victims that really go or move, group by group."""
+def _evicted_or_moved(groups: list[VictimGroup]) -> list[VictimGroup]:
+    """The victims that the simulation evicted or moved, group by group."""
     found = []
     seen: set[str] = set()
     for group in groups:
-        tasks = [t for t in group.tasks if t.status in _GOING and t.uid not in seen]
+        tasks = [t for t in group.tasks if t.status in _EVICTED_OR_MOVED and t.uid not in seen]
         seen.update(task.uid for task in tasks)
         if tasks:
             found.append(VictimGroup(group.job, tasks))

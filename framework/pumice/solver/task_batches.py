@@ -1,4 +1,4 @@
-"""Chunks: which tasks of an elastic gang are worked on together, to place or to evict."""
+"""Batches: which tasks of an elastic gang are placed, or evicted, together."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _USED = (*_ACTIVE, _S.RELEASING)
 
 
 def active_count(members: Job | SubJob) -> int:
-    """Tasks that hold room or are promised some."""
+    """Tasks that are allocated or pipelined."""
     _, allocated, pipelined, binding, bound, running, _, _, _, _ = members.by_status
     return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
 
 
 def used_count(pod_set: SubJob) -> int:
-    """As :func:`active_count`, those that are leaving included."""
+    """As :func:`active_count`, including releasing tasks."""
     return pod_set.count(*_USED)
 
 
@@ -63,7 +63,7 @@ def has_pending(job: Job) -> bool:
 
 
 class TaskBatches:
-    """Takes chunks of jobs in the session's orders of pod sets and tasks."""
+    """Takes batches of jobs in the session's orders of pod sets and tasks."""
 
     def __init__(self, ask: Dispatch, order: Order | None = None) -> None:
         """With ``order`` tasks are sorted by keys where it has them, instead of compared."""
@@ -71,9 +71,9 @@ class TaskBatches:
         self._key = order.task_key if order is not None and order.has_task_keys else None
 
     def to_allocate(self, job: Job, *, real: bool) -> list[Task]:
-        """The missing part of the gang, or one task more.
+        """The tasks that the gang lacks for its minimum, or one task more.
 
-        In a simulation (not ``real``) tasks that were evicted in it are candidates, too.
+        In a simulation (not ``real``) tasks that it evicted are candidates, too.
         """
         if len(job.sub_jobs) == 1:
             (only,) = job.sub_jobs.values()
@@ -96,14 +96,18 @@ class TaskBatches:
         candidates = [
             task
             for task in pod_set.tasks.values()
-            if (not task.gated if task.status is _PENDING else not real and _is_on_trial(task))
+            if (
+                not task.gated
+                if task.status is _PENDING
+                else not real and _is_simulated_victim(task)
+            )
         ]
         if len(candidates) < 2:
             return candidates
         return _roles_first(job, self.sorted_tasks(candidates), add=True)[: max(lacking, 1)]
 
     def to_evict(self, job: Job) -> tuple[list[Task], bool]:
-        """One surplus task, or all that is left; and whether the job has more after it."""
+        """One task above the minimum, or all tasks; and whether the job has more after them."""
         pod_sets = self.sorted_pod_sets(job)[::-1]
         surplus = any(active_count(p) > p.min_available for p in pod_sets)
         batch: list[Task] = []
@@ -128,7 +132,7 @@ class TaskBatches:
         return sorted(job.sub_jobs.values(), key=cmp_to_key(compare))
 
     def sorted_tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Tasks in order: the plugins' opinion, then the older, then the smaller uid."""
+        """Tasks in order: by the plugins, then the older, then the smaller uid."""
         if len(tasks) < 2:
             return list(tasks)
         if self._key is not None:
@@ -142,9 +146,9 @@ class TaskBatches:
 
 
 def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
-    """The same order, but first those that the minimums of roles need.
+    """The same order, but first the tasks that the minimums of roles need.
 
-    ``add``: the tasks come to those of the job that hold room already.
+    ``add``: the tasks are placed in addition to those of the job that are active already.
     """
     if not counts_roles(job):
         return tasks
@@ -159,6 +163,6 @@ def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
     return needed + others
 
 
-def _is_on_trial(task: Task) -> bool:
-    """Whether the task was evicted by a simulation, which may place it again."""
+def _is_simulated_victim(task: Task) -> bool:
+    """Whether a simulation evicted the task, which it may place again."""
     return task.status is _S.RELEASING and task.virtual

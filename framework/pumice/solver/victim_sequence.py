@@ -13,7 +13,7 @@ from pumice.solver.task_batches import TaskBatches
 
 
 class _Visit(NamedTuple):
-    """One job that came up, and what would be taken of it then."""
+    """One job of the queue tree, and the tasks that would be evicted of it."""
 
     job: Job
     tasks: list[Task]
@@ -22,31 +22,31 @@ class _Visit(NamedTuple):
 
 
 class VictimSequence:
-    """Takes groups of victims from a queue, once, and goes over them again for every step.
+    """Takes groups of victims from a queue tree once, and gives them again for every step.
 
-    The queue is to be asked only while nobody is evicted, for its order depends on who holds
-    what; that is why :meth:`look_ahead` may take more groups than are needed at once.
+    The tree may be read only while nothing is evicted, because its order depends on what is
+    allocated; that is why :meth:`look_ahead` may take more groups than are needed at once.
     """
 
     def __init__(
         self, victims: QueueTree, batches: TaskBatches, recorded: Iterable[str] = ()
     ) -> None:
-        """``recorded`` are uids of victims that are taken anyway: their groups are left out."""
+        """``recorded`` are uids of victims of earlier steps: their groups are left out."""
         self._victims = victims
         self._batches = batches
         self._recorded = frozenset(recorded)
         self._visits: list[_Visit] = []
 
     def __len__(self) -> int:
-        """Visits made so far."""
+        """The number of visits so far."""
         return len(self._visits)
 
     def group(self, position: int) -> VictimGroup | None:
-        """What the visit at a position would take; None: nothing, or nothing more."""
+        """The victims of the visit at a position; None: it has none."""
         return self._visits[position].group
 
     def look_ahead(self, count: int) -> bool:
-        """Visit so many jobs more; tells whether there was one."""
+        """Visit so many jobs more; whether there was one."""
         victims = self._victims
         before = len(self._visits)
         while victims and len(self._visits) < before + count:
@@ -64,17 +64,17 @@ class VictimSequence:
                 self._victims.push(job.subset(left))
         else:
             if has_more:
-                going = {task.uid for task in tasks}
-                self._victims.push(job.subset(t for t in job.tasks.values() if t.uid not in going))
+                taken = {task.uid for task in tasks}
+                self._victims.push(job.subset(t for t in job.tasks.values() if t.uid not in taken))
             if tasks and tasks[0].job is not None:
                 group = VictimGroup(tasks[0].job, tasks)
         self._visits.append(_Visit(job, tasks, group, has_more))
 
     def serves(self, recorded: Set[str]) -> bool:
-        """Whether a fresh walk without these victims would make the same visits.
+        """Whether a new sequence without these victims would make the same visits.
 
-        It would if it put the same rest of each job back into the queue: where a visit took
-        recorded victims, these are all that is recorded of the job it found.
+        It would if it pushed the same rest of each job back into the tree: where a visit took
+        recorded victims, these are all that is recorded of the job as it came up.
         """
         if self._recorded:
             return self._recorded == recorded

@@ -63,11 +63,11 @@ class TestKai:
         assert policy["plugin"] == {"kai_predicates": {"x": 1}, "minruntime": {"y": 2}}
         assert policy["action"] == {"evict_stale_gangs": {"defaultStalenessGracePeriod": "5m"}}
 
-    def test_searches_account_as_upstream_does_by_default(self) -> None:
-        given = {"reclaim": {"upstreamGhosts": False}}
-        assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
-            "solve_reclaim": {"upstreamGhosts": False},
-            "solve_preempt": {"upstreamGhosts": True},
+    def test_searches_account_as_upstream_does_unless_told_otherwise(self) -> None:
+        told = {"reclaim": {"upstreamStaleReleases": False}}
+        assert kai(actions=["reclaim", "preempt"], action=told)["action"] == {
+            "solve_reclaim": {"upstreamStaleReleases": False},
+            "solve_preempt": {"upstreamStaleReleases": True},
         }
 
     def test_depths_of_queues_become_options_of_actions(self) -> None:

@@ -39,7 +39,7 @@ FORMS = {
 }
 ASKED_BY_THE_QUESTIONS = {"pre_predicate", "predicate", "node_order", "node_reduce"}
 """Asked through ``session.questions``, which remembers answers."""
-ASKED_BY_NOBODY = {"sub_group_set_order", "cluster_order", "target_job", "reserved_nodes"}
+NEVER_CALLED = {"sub_group_set_order", "cluster_order", "target_job", "reserved_nodes"}
 
 BRIEF = {
     "sub_job_ready",
@@ -85,8 +85,8 @@ def test_forms_count_as_the_point_they_are_a_form_of():
 
 
 def test_only_the_points_named_here_are_declared_and_never_asked():
-    assert {p.name for p in POINTS.values() if not p.asked} == ASKED_BY_NOBODY
-    for name in ASKED_BY_NOBODY:
+    assert {p.name for p in POINTS.values() if not p.asked} == NEVER_CALLED
+    for name in NEVER_CALLED:
         assert "Declared for completeness" in POINTS[name].doc
 
 
@@ -97,17 +97,17 @@ def test_the_life_cycle_is_never_gated():
 
 
 @points
-def test_a_docstring_tells_what_when_and_what_nobody_means(point):
+def test_a_docstring_states_what_when_and_the_default(point):
     paragraphs = point.doc.split("\n\n")
     assert point.summary.endswith("."), "the first paragraph is a sentence"
-    assert paragraphs[-1].startswith("Nobody: "), "the last paragraph tells the default"
+    assert paragraphs[-1].startswith("Default: "), "the last paragraph states the default"
     assert paragraphs[-1].endswith(".")
     if point.name in BRIEF:
         assert len(paragraphs) == 2
         return
-    told = " ".join(paragraphs[1:-1])
-    when = r"\b(Asked|Told|Give it|Declare|Declared|A FitError)\b"
-    assert re.search(when, told), "the middle tells when it is asked, and the answers"
+    middle = " ".join(paragraphs[1:-1])
+    when = r"\b(Asked|Called|Give it|Declare|Declared|A FitError)\b"
+    assert re.search(when, middle), "the middle states when it is called, and the answers"
 
 
 @points
@@ -128,14 +128,14 @@ def test_signatures_are_complete(point):
 def test_a_point_says_how_answers_combine(point):
     assert type(point.rule) in RULES
     assert point.rule.meaning
-    assert point.rule.nobody
+    assert point.rule.default
 
 
 @points
 def test_a_point_is_a_typed_function_of_the_dispatch(point):
     annotated = point.name in Dispatch.__annotations__
     exempt = (
-        point.name in FORMS or point.name in ASKED_BY_THE_QUESTIONS or point.name in ASKED_BY_NOBODY
+        point.name in FORMS or point.name in ASKED_BY_THE_QUESTIONS or point.name in NEVER_CALLED
     )
     assert annotated != exempt
 

@@ -22,7 +22,7 @@ TIDE = """
         def tide_level(self, node, hour) -> float | None:
             '''How high the water stands at a node.
 
-            Nobody: 0.
+            Default: 0.
             '''
 
     class Moon(Plugin):

@@ -10,7 +10,13 @@ from pumice.config import policy_from_dict
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import HyperNode, NetworkTopology, SubGroup, SubGroupPolicy
 from pumice.model.task import TaskStatus
-from pumice.session.nodes.gpu_room import fits_idle, has_room, ranked_devices
+from pumice.session.nodes.gpu_devices import (
+    choose_groups,
+    fits_idle,
+    fits_rows,
+    groups_fit_idle,
+    ranked_devices,
+)
 from pumice.session.session import Session
 from pumice.solver.gang_placement import GangPlacer
 from pumice.testing.session_state import accounts
@@ -295,7 +301,7 @@ class TestParts:
         world.open("gpupack")
         task, rows = world.task("j-0"), np.arange(3)
         fresh = fits_idle(world.session.nodes, task, rows)
-        assert has_room(world.session, task, None, now=True).tolist() == fresh.tolist()
+        assert fits_rows(world.session, task, None, idle=True).tolist() == fresh.tolist()
 
 
 class TestHyperNodes:
@@ -367,3 +373,38 @@ class TestHyperNodes:
         decisions = world.run(made)
         assert {simulate.node for simulate in decisions.pipelined} == {"r0-0", "r0-1"}
         assert len(decisions.evictions) == 2
+
+
+class TestChosenGroups:
+    """Which devices of a node a task takes; the plugins only score them."""
+
+    def world(self, pod):
+        world = cluster(2)
+        world.job("old", "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
+        world.job("j", "q", pod)
+        world.open("gpupack")
+        return world
+
+    def test_a_shared_device_first_then_a_new_group_on_a_whole_one(self):
+        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "2"}))
+        task = world.task("j-0")
+        groups = choose_groups(world.session, task, 0)
+        assert groups == ("g", "n0/shared-1")
+        assert groups_fit_idle(world.session, task, 0, groups)
+
+    def test_none_where_there_are_too_few_devices(self):
+        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "3"}))
+        assert choose_groups(world.session, world.task("j-0"), 0) is None
+
+    def test_a_share_that_is_being_released_is_waited_for(self):
+        world = cluster(1)
+        for name in ("old", "going"):
+            world.job(name, "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
+        world.job("j", "q", ask(fraction=0.5))
+        world.open("gpupack")
+        task = world.task("j-0")
+        assert choose_groups(world.session, task, 0) is None
+        with world.session.statement() as statement:
+            statement.evict(world.task("going-0"), "test")
+            assert choose_groups(world.session, task, 0) == ("g",)
+            assert not groups_fit_idle(world.session, task, 0, ("g",))

@@ -8,9 +8,9 @@ import pytest
 
 from pumice.model.task import TaskStatus
 from pumice.session.statement import Statement
-from pumice.solver.capacity_bound import CapacityBound, asked_by
+from pumice.solver.capacity_bound import CapacityBound, request_of
 from pumice.solver.plan import Plan, VictimGroup
-from pumice.solver.plan_filters import IdleGpus, Room, packs
+from pumice.solver.plan_filters import FreeGpus, IdleGpus, packs
 from pumice.solver.task_batches import TaskBatches
 from pumice.solver.victim_sequence import VictimSequence
 from tests.framework.solver.test_search import FAIR, Search, crowded
@@ -19,8 +19,8 @@ from tests.plugins._fair import FairWorld, ask
 GOING, MOVED = TaskStatus.RELEASING, TaskStatus.PIPELINED
 
 
-class TestSlots:
-    def slots(self, *claims, rows):
+class TestCapacityBound:
+    def bound(self, *claims, rows):
         """Two nodes of two GPUs: n is full, on m one is shared. Tasks that ask for so many GPUs."""
         world = FairWorld()
         world.queue("q")
@@ -34,7 +34,7 @@ class TestSlots:
         self.world = world
         tasks = list(world.job_of("x").tasks.values())
         rows = np.array([world.session.nodes.row_of[name] for name in rows], np.intp)
-        self.demand = Counter(map(asked_by, tasks))
+        self.demand = Counter(map(request_of, tasks))
         return CapacityBound(world.session.nodes, self.demand, rows)
 
     def leaving(self, *names):
@@ -54,42 +54,42 @@ class TestSlots:
         ],
     )
     def test_there_is_room_only_where_victims_leave_it(self, claims, victims, enough):
-        slots = self.slots(*claims, rows=())
-        assert slots.suffice(self.demand, self.leaving(*victims)) is enough
+        bound = self.bound(*claims, rows=())
+        assert bound.may_fit(self.demand, self.leaving(*victims)) is enough
 
     def test_free_room_counts_where_the_claimant_may_go(self):
-        assert not self.slots(1, rows=["n"]).suffice(self.demand, [])
-        assert self.slots(1, rows=["m"]).suffice(self.demand, [])
-        assert not self.slots(1, 1, rows=["m"]).suffice(self.demand, [])
-        assert self.slots(1, 1, rows=["m"]).suffice(self.demand, self.leaving("v"))
+        assert not self.bound(1, rows=["n"]).may_fit(self.demand, [])
+        assert self.bound(1, rows=["m"]).may_fit(self.demand, [])
+        assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, [])
+        assert self.bound(1, 1, rows=["m"]).may_fit(self.demand, self.leaving("v"))
 
     def test_rows_may_be_opened_later(self):
-        slots = self.slots(1, rows=())
-        slots.open([self.world.session.nodes.row_of["m"]])
-        assert slots.suffice(self.demand, [])
+        bound = self.bound(1, rows=())
+        bound.open([self.world.session.nodes.row_of["m"]])
+        assert bound.may_fit(self.demand, [])
 
     def test_victims_that_have_to_stay_need_room_as_well(self):
-        slots = self.slots(1, rows=())
-        assert not slots.suffice(self.demand, self.leaving("v"), for_victims=True)
-        slots = self.slots(1, rows=["m"])
-        assert slots.suffice(self.demand, self.leaving("v"), for_victims=True)
+        bound = self.bound(1, rows=())
+        assert not bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+        bound = self.bound(1, rows=["m"])
+        assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
 
     def test_smaller_victims_do_not_count_against_large_claims(self):
-        slots = self.slots(2, rows=["m"])
-        assert slots.suffice(self.demand, self.leaving("v", "w"), for_victims=True)
+        bound = self.bound(2, rows=["m"])
+        assert bound.may_fit(self.demand, self.leaving("v", "w"), with_victims=True)
 
     def test_who_shares_a_device_may_leave_all_of_it(self):
-        slots = self.slots(2, rows=())
-        assert slots.suffice(self.demand, self.leaving("shared"))
+        bound = self.bound(2, rows=())
+        assert bound.may_fit(self.demand, self.leaving("shared"))
 
     def test_tasks_without_requests_need_none(self):
-        slots = self.slots(0, rows=())
+        bound = self.bound(0, rows=())
         task = self.world.task("x-0")
         task.best_effort = True
-        assert slots.suffice({asked_by(task): 1}, [])
+        assert bound.may_fit({request_of(task): 1}, [])
 
 
-class TestWalk:
+class TestVictimSequence:
     def sequence(self, recorded=(), **jobs):
         """Over jobs of one queue: how many tasks each has, and how many it needs."""
         world = FairWorld()
@@ -214,7 +214,7 @@ class TestIdleGpus:
         world.open(*FAIR)
         nodes = world.session.nodes
         needs = sorted([rng.choice([1, 2, 4]) for _ in range(rng.randint(1, 4))], reverse=True)
-        rule, free = IdleGpus(nodes, needs, Room(nodes)), Room(nodes).of.copy()
+        rule, free = IdleGpus(nodes, needs, FreeGpus(nodes)), FreeGpus(nodes).of.copy()
         plan = Plan(world.job_of("x"), [], allow_consolidating=True)
         for job in [None, *(j for j in world.session.jobs.values() if j.name != "x")]:
             if job is not None:

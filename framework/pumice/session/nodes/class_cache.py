@@ -1,4 +1,4 @@
-"""Remembered answers: what the questions about nodes said for one class of tasks."""
+"""What the filters and scorers answered about all nodes for one class of tasks."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ from math import isnan
 
 import numpy as np
 
+from pumice.model.cursors import FEW_ROWS, RowCursor
+from pumice.model.fitting import RequestFit
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.plugin import Scope
 from pumice.session.nodes.voters import FilterVoter, ScoreVoter
 from pumice.verdicts import REASONS, NodeVerdicts
 
-_FEW = 12
-"""Up to so many changed rows are brought up to date one by one: cheaper than vectors."""
 _OUT = -np.inf
-_UNASKED = object()
+_NEVER_ASKED = object()
 
 
 class ClassCache:
-    """Vectors over all nodes for one class of tasks, renewed from the journal of changed rows.
+    """Vectors over all nodes for one class of tasks, refreshed from the journal of changed rows.
 
-    ``short`` is 1 + the first dimension in which the node's future idle room does not do, or 0;
-    ``idle_fits`` tells whether idle room does; ``codes`` and ``reasons`` are the combined verdict
-    of the remembered filters.
+    ``missing_dimension`` is 1 + the first dimension of which the node's future idle is too small
+    for the request, or 0; ``idle_fits`` is whether the request fits into idle; ``codes`` and
+    ``reasons`` are the combined verdict of the cached filters.
 
-    ``scores`` is the sum of the remembered scorers that look at the row alone, ``totals`` also of
-    those that look at the span of all nodes. The rest is minus infinity where a task cannot be
-    placed: ``ranked`` is ``scores`` where it can right now, ``open`` and ``later`` are ``scores``
-    and ``totals`` where it can once promises are kept. ``totals`` and ``later`` are renewed by
-    :meth:`renew_totals` only: who asks about some nodes compares those among themselves.
+    ``scores`` is the sum of the scorers of scope ``static`` and ``row``; ``totals`` adds those of
+    scope ``span``. The other vectors are minus infinity where the task cannot be placed:
+    ``idle_scores`` is ``scores`` where it fits into idle, ``future_scores`` and ``future_totals``
+    are ``scores`` and ``totals`` where it fits into future idle. ``totals`` and ``future_totals``
+    are refreshed by :meth:`refresh_totals` only, because a query about some of the nodes compares
+    those with each other.
     """
 
     __slots__ = (
-        "asked",
         "codes",
+        "cursor",
         "filters",
+        "fit",
+        "fit_errors",
         "future_scores",
         "future_totals",
         "idle_fits",
         "idle_scores",
         "missing_dimension",
         "nodes",
+        "one_by_one",
         "reasons",
-        "request",
-        "scalar",
         "scorers",
         "scores",
-        "snapshot",
-        "spanned",
-        "spanning",
+        "span_scorers",
         "spans",
         "totals",
-        "version",
+        "totals_cursor",
     )
 
     def __init__(
@@ -63,19 +63,16 @@ class ClassCache:
         filters: Sequence[tuple[FilterVoter, Scope]],
         scorers: Sequence[tuple[ScoreVoter, Scope]],
         *,
-        scalar: bool = True,
+        one_by_one: bool = True,
     ) -> None:
-        """``scalar``: a few changed rows are brought up to date one by one."""
+        """``one_by_one``: a few changed rows are refreshed by the scalar forms."""
         self.nodes = nodes
-        self.scalar = scalar
-        self.filters = _fixed_filters(task, nodes, filters)
-        self.scorers = _fixed_scorers(task, nodes, scorers)
-        self.spanning = [voter for voter, scope in scorers if scope == "span"]
-        self.spans: list[Hashable] = [_UNASKED] * len(self.spanning)
-        vector: list[int] = task.vector.tolist()
-        always = task.compared
-        self.asked = [i for i, amount in enumerate(vector) if amount > 0 or i in always]
-        self.request = [vector[i] for i in self.asked]
+        self.one_by_one = one_by_one
+        self.filters = _static_filters(task, nodes, filters)
+        self.scorers = _static_scorers(task, nodes, scorers)
+        self.span_scorers = [voter for voter, scope in scorers if scope == "span"]
+        self.spans: list[Hashable] = [_NEVER_ASKED] * len(self.span_scorers)
+        self.fit = RequestFit(task.vector, task.compared)
         count = len(nodes)
         self.missing_dimension = np.zeros(count, np.int8)
         self.idle_fits = np.zeros(count, bool)
@@ -85,76 +82,77 @@ class ClassCache:
         self.idle_scores = np.full(count, _OUT)
         self.future_scores = np.full(count, _OUT)
         self.totals, self.future_totals = self.scores, self.future_scores
-        if self.spanning:
+        if self.span_scorers:
             self.totals, self.future_totals = np.zeros(count, np.float64), np.full(count, _OUT)
-        self.snapshot: tuple[int, NodeVerdicts] | None = None
-        self.version = -1
-        self.spanned = -1
-        """The version of ``totals`` and ``later``."""
-        self.renew(task)
+        self.fit_errors: tuple[int, NodeVerdicts] | None = None
+        """Why no node takes a task of the class, and the version of the nodes it holds for."""
+        self.cursor = RowCursor(nodes)
+        self.totals_cursor = RowCursor(nodes)
+        self.refresh(task)
 
-    def renew(self, task: Task) -> None:
+    def refresh(self, task: Task) -> None:
         """Bring everything but the totals up to date with the node table."""
-        nodes = self.nodes
-        version = nodes.version
-        if self.version == version:
+        nodes, cursor = self.nodes, self.cursor
+        if cursor.version == nodes.version:
             return
-        rows = None if self.version < 0 else nodes.changed_since(self.version)
-        if rows is not None and len(rows) <= _FEW and self.scalar:
-            for row in rows:
-                self._renew_row(task, row)
-        elif rows is not None and len(rows) < len(nodes) // 2:
-            self._renew_rows(task, np.array(rows))
-        else:
-            self._renew_rows(task, None)
-        self.version = version
+        rows = cursor.changed()
+        try:
+            if rows is not None and len(rows) <= FEW_ROWS and self.one_by_one:
+                for row in rows:
+                    self._refresh_row(task, row)
+            elif rows is not None and len(rows) < len(nodes) // 2:
+                self._refresh_rows(task, np.array(rows))
+            else:
+                self._refresh_rows(task, None)
+        except Exception:
+            cursor.version = -1  # a plugin raised half-way: refresh all rows next time
+            raise
 
-    def renew_totals(self, task: Task) -> None:
-        """Bring ``totals`` and ``later`` up to date with the rest."""
-        if not self.spanning or self.spanned == self.version:
+    def refresh_totals(self, task: Task) -> None:
+        """Bring ``totals`` and ``future_totals`` up to date with the rest."""
+        nodes, cursor = self.nodes, self.totals_cursor
+        if not self.span_scorers or cursor.version == nodes.version:
             return
-        rows = None if self.spanned < 0 else self.nodes.changed_since(self.spanned)
-        self.spanned = self.version
-        spans_hold = self._spans_hold(task)
-        if spans_hold and rows is not None and len(rows) <= _FEW and self.scalar:
-            for row in rows:
-                score = self.scores.item(row)
-                for scorer in self.spanning:
-                    score += scorer.one(task, self.nodes, row)
-                self.totals[row] = score
-                self.future_totals[row] = (
-                    _OUT if self.future_scores.item(row) == _OUT or isnan(score) else score
-                )
-            return
+        rows = cursor.changed()
+        try:
+            same_spans = self._spans_hold(task)
+            if same_spans and rows is not None and len(rows) <= FEW_ROWS and self.one_by_one:
+                for row in rows:
+                    self._refresh_total(task, row)
+            else:
+                self._refresh_all_totals(task)
+        except Exception:
+            cursor.version = -1
+            raise
+
+    def _refresh_total(self, task: Task, row: int) -> None:
+        score = self.scores.item(row)
+        for scorer in self.span_scorers:
+            score += scorer.one(task, self.nodes, row)
+        self.totals[row] = score
+        out = self.future_scores.item(row) == _OUT or isnan(score)
+        self.future_totals[row] = _OUT if out else score
+
+    def _refresh_all_totals(self, task: Task) -> None:
         total = self.scores.copy()
-        for scorer in self.spanning:
+        for scorer in self.span_scorers:
             scores = scorer.many(task, self.nodes, None)
             if scores is not None:
                 total += scores
         self.totals[:] = total
-        self.future_totals[:] = np.where(
-            (self.future_scores == _OUT) | np.isnan(total), _OUT, total
-        )
+        out = (self.future_scores == _OUT) | np.isnan(total)
+        self.future_totals[:] = np.where(out, _OUT, total)
 
     def _spans_hold(self, task: Task) -> bool:
-        """Whether all nodes compare with what they compared with before."""
+        """Whether the spans that the scorers compare nodes with are the same as before."""
         before = self.spans
-        self.spans = [voter.span(task) for voter in self.spanning]
+        self.spans = [voter.span(task) for voter in self.span_scorers]
         return self.spans == before
 
-    def _renew_row(self, task: Task, row: int) -> None:
-        nodes = self.nodes
-        future = nodes.future_idle[row].tolist()
-        idle = nodes.idle[row].tolist()
-        missing_dimension, idle_fits = 0, True
-        for dimension, amount in zip(self.asked, self.request, strict=True):
-            if amount > future[dimension]:
-                missing_dimension = dimension + 1
-                break
-        for dimension, amount in zip(self.asked, self.request, strict=True):
-            if amount > idle[dimension]:
-                idle_fits = False
-                break
+    def _refresh_row(self, task: Task, row: int) -> None:
+        nodes, fit = self.nodes, self.fit
+        missing_dimension = fit.missing(nodes.future_idle[row].tolist())
+        idle_fits = fit.fits(nodes.idle[row].tolist())
         self.missing_dimension[row] = missing_dimension
         self.idle_fits[row] = idle_fits
         code = reason = 0
@@ -180,16 +178,12 @@ class ClassCache:
         self.future_scores[row] = score if passes else _OUT
         self.idle_scores[row] = score if passes and idle_fits else _OUT
 
-    def _renew_rows(self, task: Task, rows: np.ndarray | None) -> None:
+    def _refresh_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes
         where = slice(None) if rows is None else rows
         count = len(nodes) if rows is None else len(rows)
-        request = np.array(self.request, np.int64)
-        missing = request > nodes.future_idle[where][:, self.asked]
-        self.missing_dimension[where] = np.where(
-            missing.any(axis=1), np.array(self.asked, np.int8)[missing.argmax(axis=1)] + 1, 0
-        )
-        self.idle_fits[where] = (request <= nodes.idle[where][:, self.asked]).all(axis=1)
+        self.missing_dimension[where] = self.fit.missing_dimensions(nodes.future_idle[where])
+        self.idle_fits[where] = self.fit.mask(nodes.idle[where])
         combined = NodeVerdicts.accept(count)
         for voter in self.filters:
             if isinstance(voter, FilterVoter):
@@ -215,38 +209,38 @@ class ClassCache:
 
 
 def merge(into: NodeVerdicts, verdicts: NodeVerdicts) -> None:
-    """Let a later plugin's objections count where no earlier one objected."""
+    """Add a later plugin's objections on the nodes to which no earlier one objected."""
     fresh = (into.codes == 0) & (verdicts.codes != 0)
     if fresh.any():
         into.codes[fresh] = verdicts.codes[fresh]
         into.reasons[fresh] = verdicts.reasons[fresh]
 
 
-def _fixed_filters(
+def _static_filters(
     task: Task, nodes: NodeTable, filters: Sequence[tuple[FilterVoter, Scope]]
 ) -> list[FilterVoter | NodeVerdicts]:
-    """The filters in order; a static one is asked now and never again."""
-    found: list[FilterVoter | NodeVerdicts] = []
+    """The filters in policy order, those of scope ``static`` replaced by their verdicts."""
+    ordered: list[FilterVoter | NodeVerdicts] = []
     for voter, scope in filters:
         if scope != "static":
-            found.append(voter)
+            ordered.append(voter)
             continue
         verdicts = voter.many(task, nodes, None)
         if verdicts is not None and verdicts.codes.any():
-            found.append(verdicts)
-    return found
+            ordered.append(verdicts)
+    return ordered
 
 
-def _fixed_scorers(
+def _static_scorers(
     task: Task, nodes: NodeTable, scorers: Sequence[tuple[ScoreVoter, Scope]]
 ) -> list[ScoreVoter | np.ndarray]:
-    """The scorers that look at the row alone; a static one is asked now and never again."""
-    found: list[ScoreVoter | np.ndarray] = []
+    """The scorers of scope ``row``, and the scores of those of scope ``static``."""
+    ordered: list[ScoreVoter | np.ndarray] = []
     for voter, scope in scorers:
         if scope == "row":
-            found.append(voter)
+            ordered.append(voter)
         elif scope == "static":
             scores = voter.many(task, nodes, None)
             if scores is not None and scores.any():
-                found.append(scores)
-    return found
+                ordered.append(scores)
+    return ordered

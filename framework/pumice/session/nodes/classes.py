@@ -1,4 +1,4 @@
-"""Classes of tasks that ask the same of nodes, with what is remembered for each."""
+"""Classes of tasks that get the same answers about nodes, with a cache for each."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _COMPARED = (
 
 
 class TaskClass(NamedTuple):
-    """What is known of one class of tasks, and who must be asked every time."""
+    """The cache of one class of tasks, and the filters and scorers that cannot be cached."""
 
-    answers: ClassCache
+    cache: ClassCache
     live_filters: list[FilterVoter]
     live_scorers: list[ScoreVoter]
     by_rank: bool
-    """Whether the first by rank of which no filter complains is the best of all.
+    """Whether the best score among the nodes that pass is the best choice.
 
-    That is so unless scores depend on which nodes pass, or a filter's answer on which nodes it
-    is asked about. A filter that is recorded is asked about all of them, for the record.
+    It is not where scores depend on which nodes pass, or a filter's answer on which nodes it is
+    asked about. A filter that the ledger records is asked about all nodes, for the record.
     """
 
 
 class TaskClasses:
-    """Tells classes apart and keeps their answers up to date."""
+    """Assigns tasks to classes and keeps the caches up to date."""
 
     def __init__(
         self,
@@ -60,12 +60,9 @@ class TaskClasses:
         self._filters = filters
         self._scorers = scorers
         self._verify = verify
-        self._remembers = session.uses("answers")
-        self._scalar = session.uses("scalar")
-        self._spans = session.uses("spans")
-        self._fixed = session.uses("fixed")
+        self._caches = session.uses("node_cache")
         self._numbers: dict[Hashable, int] = {}
-        self._memo: dict[tuple[int, tuple[str, ...]], TaskClass] = {}
+        self._classes: dict[tuple[int, tuple[str, ...]], TaskClass] = {}
         asked = {voter.plugin: voter.impl for voter in (*filters, *scorers)}
         asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
         self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
@@ -76,7 +73,7 @@ class TaskClasses:
         }
 
     def number(self, task: Task) -> int:
-        """The number of the task's class; remembered in the task."""
+        """The number of the task's class; stored in the task."""
         try:
             keys = [plugin.class_key(task) for plugin in self._keyed]
         except Exception:
@@ -105,11 +102,11 @@ class TaskClasses:
         """The task's class, as the nodes are now, without the filters of ``skipped``."""
         number = task.class_id
         key = (self.number(task) if number < 0 else number, skipped)
-        found = self._memo.get(key) if self._remembers else None
+        found = self._classes.get(key) if self._caches else None
         if found is None:
-            found = self._memo[key] = self._make(task, skipped)
+            found = self._classes[key] = self._make(task, skipped)
         else:
-            found.answers.renew(task)
+            found.cache.refresh(task)
         if self._verify:
             self._compare(task, found, skipped)
         return found
@@ -117,33 +114,35 @@ class TaskClasses:
     def _make(self, task: Task, skipped: tuple[str, ...]) -> TaskClass:
         filters = [(v, self._reach(v, task)) for v in self._filters if v.name not in skipped]
         scorers = [(v, self._reach(v, task)) for v in self._scorers]
-        # Filters are combined in policy order, so that only those before the first one that
-        # must be asked every time can be remembered together.
+        # Filters are combined in policy order, so only those before the first of scope "cluster"
+        # can be cached together.
         scopes = [scope for _, scope in filters]
         first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
-        answers = ClassCache(task, self._nodes, filters[:first_live], scorers, scalar=self._scalar)
+        cache = ClassCache(
+            task, self._nodes, filters[:first_live], scorers, one_by_one=self._caches
+        )
         live_filters = [voter for voter, _ in filters[first_live:]]
         live_scorers = [voter for voter, scope in scorers if scope == "cluster"]
-        by_rank = not live_scorers and not answers.spanning
+        by_rank = not live_scorers and not cache.span_scorers
         by_rank = by_rank and all(v.scalar is not None and v.ledger is None for v in live_filters)
-        return TaskClass(answers, live_filters, live_scorers, by_rank)
+        return TaskClass(cache, live_filters, live_scorers, by_rank)
 
     def _reach(self, voter: FilterVoter | ScoreVoter, task: Task) -> Scope:
         scope = voter.reach(task)
-        if scope == "span" and not self._spans:
+        if scope == "span" and not self._caches:
             return "cluster"
-        return "row" if scope == "static" and not self._fixed else scope
+        return "row" if scope == "static" and not self._caches else scope
 
     def _compare(self, task: Task, found: TaskClass, skipped: tuple[str, ...]) -> None:
-        fresh = self._make(task, skipped).answers
-        for answers in (found.answers, fresh):
-            answers.renew_totals(task)
+        fresh = self._make(task, skipped).cache
+        for cache in (found.cache, fresh):
+            cache.refresh_totals(task)
         for name in _COMPARED:
-            old, new = getattr(found.answers, name), getattr(fresh, name)
+            old, new = getattr(found.cache, name), getattr(fresh, name)
             if not np.array_equal(old, new, equal_nan=True):
                 row = int(np.flatnonzero(old != new)[0])
                 raise InvariantError(
-                    f"remembered {name} of task {task.key} on node {self._nodes.names[row]} is "
+                    f"cached {name} of task {task.key} on node {self._nodes.names[row]} is "
                     f"{old[row]}, asked again it is {new[row]}",
                     hint="a plugin's scope reaches further than it declares, or its scalar and "
                     "vector forms disagree",

@@ -1,4 +1,4 @@
-"""Filters and scorers: a plugin's forms of a node question, brought to one shape."""
+"""Filters and scorers: a plugin's scalar and vector forms behind one interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NodeVoter:
-    """One plugin on one node question: the vector form, the scalar form, or both."""
+    """One plugin's filter or scorer: the vector form, the scalar form, or both."""
 
     __slots__ = ("ledger", "name", "plugin", "point", "scalar", "scope_of", "vector")
 
@@ -48,7 +48,7 @@ class NodeVoter:
         return impl
 
     def reach(self, task: Task) -> Scope:
-        """How far the answer for the task reaches, as far as it can be made use of."""
+        """The scope that the plugin declares for the task, as far as the cache can use it."""
         try:
             scope = self.scope_of(task)
         except Exception as exc:
@@ -57,7 +57,7 @@ class NodeVoter:
 
     @property
     def spans(self) -> bool:
-        """Whether an answer that compares nodes can be remembered row by row."""
+        """Whether answers of scope ``span`` can be cached row by row."""
         return False
 
 

@@ -96,7 +96,7 @@ tiers:
         "actions": ["solve_reclaim", "fair_allocate"],
         "tiers": [{"plugins": ["fairshare", PRIORITY, "kai_predicates"]}],
         "plugin": {"fairshare": {"kValue": "0.5"}},
-        "action": {"solve_reclaim": {"upstreamGhosts": True}},
+        "action": {"solve_reclaim": {"upstreamStaleReleases": True}},
     }
 
 

@@ -61,7 +61,7 @@ def translate_kai(config: Mapping[str, Any], *, where: str) -> dict[str, Any]:
         action.setdefault(_action(name), {}).setdefault("queueDepth", depth)
     for name in SEARCHING:
         if name in result["actions"]:
-            action.setdefault(name, {}).setdefault("upstreamGhosts", True)
+            action.setdefault(name, {}).setdefault("upstreamStaleReleases", True)
     usage = dict(_table(config.get("usageDBConfig"), where, "usageDBConfig"))
     for name, value in _table(usage.get("usageParams"), where, "usageDBConfig.usageParams"):
         if name in _USAGE:

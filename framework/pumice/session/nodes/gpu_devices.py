@@ -1,12 +1,14 @@
-"""Where a task fits that may take parts of GPUs, and which devices of a node it would take."""
+"""Tasks that take shares of GPUs: on which nodes they fit, and which devices they take there."""
 
 from __future__ import annotations
 
+from itertools import count
 from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pumice.model.fitting import RequestFit
 from pumice.model.gpu.request import GPU
 from pumice.model.gpu.shares import WHOLE_GPU, gpu_memory
 from pumice.model.nodes import NodeTable
@@ -17,32 +19,30 @@ if TYPE_CHECKING:
 
 
 def fits_idle(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray:
-    """Mask: the rows that have room for the task right now, worked out afresh."""
+    """Mask: the task fits into the idle resources and devices of these rows; not cached."""
     if task.best_effort:
         return np.ones(len(rows), bool)
-    asked = task.vector > 0
-    asked[list(task.compared)] = True
-    fits: np.ndarray = (task.vector[asked] <= nodes.idle[rows][:, asked]).all(axis=1)
+    fits = RequestFit(task.vector, task.compared).mask(nodes.idle[rows])
     return _with_devices(fits, nodes, task, rows, nodes.idle)
 
 
-def has_room(session: Session, task: Task, rows: np.ndarray | None, *, now: bool) -> np.ndarray:
-    """Mask: the rows that have room for the task, now or once promises are kept.
+def fits_rows(session: Session, task: Task, rows: np.ndarray | None, *, idle: bool) -> np.ndarray:
+    """Mask: the task fits into the resources and devices of these rows, from the cache.
 
-    The same as :func:`fits_idle` with ``now``, from what the session remembers.
+    ``idle``: into what is idle, the same as :func:`fits_idle`; else into future idle.
     """
     nodes, queries = session.nodes, session.queries
     if task.best_effort:
         return np.ones(len(nodes) if rows is None else len(rows), bool)
-    fits = queries.fits_idle(task, rows) if now else queries.fits_future(task, rows)
+    fits = queries.fits_idle(task, rows) if idle else queries.fits_future(task, rows)
     every = nodes.all_rows if rows is None else rows
-    return _with_devices(fits, nodes, task, every, nodes.idle if now else nodes.future_idle)
+    return _with_devices(fits, nodes, task, every, nodes.idle if idle else nodes.future_idle)
 
 
 def _with_devices(
     fits: np.ndarray, nodes: NodeTable, task: Task, rows: np.ndarray, column: np.ndarray
 ) -> np.ndarray:
-    """The mask without the rows that lack devices to share."""
+    """The mask without the rows that have too few devices for the task's shares."""
     if not task.gpu.shared:
         return fits
     fits = fits.copy()
@@ -53,7 +53,7 @@ def _with_devices(
 
 
 def _valid_portion(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray:
-    """Mask: the rows whose GPUs have as much memory as asked, or go into it evenly."""
+    """Mask: the GPU memory asked for is at most one GPU of the node, or a multiple of it."""
     sizes = nodes.fact_column(
         "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
     )[rows]
@@ -65,7 +65,7 @@ def _valid_portion(nodes: NodeTable, task: Task, rows: np.ndarray) -> np.ndarray
 def _drop_rows_without_devices(
     fits: np.ndarray, nodes: NodeTable, task: Task, rows: np.ndarray, column: np.ndarray
 ) -> None:
-    """Keep rows with enough whole GPUs and shared ones that the task's part fits into."""
+    """Clear the rows with too few whole GPUs and shared GPUs that the task's share fits into."""
     gpu = nodes.dimensions.position.get(GPU)
     whole = np.zeros(len(rows), np.int64) if gpu is None else column[rows, gpu] // 1000
     for position in np.flatnonzero(fits & (whole < task.gpu.devices)).tolist():
@@ -76,10 +76,10 @@ def _drop_rows_without_devices(
 
 
 def ranked_devices(session: Session, task: Task, row: int) -> list[str]:
-    """The devices of a node that a part of a GPU could be taken of, the best first.
+    """The devices of a node of which the task could take a share, the best first.
 
-    Groups that share a device stand for it; each whole GPU that is free or will be is an entry
-    of its own. A device of which a plugin says NaN is left out.
+    A shared GPU is named by its group; each whole GPU that is idle or being released is one
+    ``WHOLE_GPU``. The score is ``gpu_order``; a device that a plugin scores NaN is left out.
     """
     nodes, gpu_order = session.nodes, session.ask.gpu_order
     devices = list(nodes.shares(row).fitting_groups(task.gpu))
@@ -91,3 +91,30 @@ def ranked_devices(session: Session, task: Task, row: int) -> list[str]:
     scores = {device: gpu_order(task, view, row, device) for device in dict.fromkeys(devices)}
     usable = [device for device in devices if not isnan(scores[device])]
     return sorted(usable, key=lambda device: -scores[device])
+
+
+def choose_groups(session: Session, task: Task, row: int) -> tuple[str, ...] | None:
+    """The GPU groups of a node that the task joins, the best devices; None: too few devices.
+
+    A whole GPU becomes a new group.
+    """
+    nodes = session.nodes
+    shares, groups = nodes.shares(row), list[str]()
+    for device in ranked_devices(session, task, row)[: task.gpu.devices]:
+        if device == WHOLE_GPU:
+            device = _new_group(nodes.names[row], {*shares.used, *shares.marked, *groups})
+        groups.append(device)
+    return tuple(groups) if len(groups) == task.gpu.devices else None
+
+
+def groups_fit_idle(session: Session, task: Task, row: int, groups: tuple[str, ...]) -> bool:
+    """Whether the task can join these groups of a node without waiting for a release."""
+    if not fits_rows(session, task, np.array([row]), idle=True)[0]:
+        return False
+    shares = session.nodes.shares(row)
+    return all(shares.fits_group_now(task.gpu, group) for group in groups if group in shares.used)
+
+
+def _new_group(node: str, taken: set[str]) -> str:
+    """A name for the tasks that will share a GPU that is whole until now."""
+    return next(name for i in count(1) if (name := f"{node}/shared-{i}") not in taken)

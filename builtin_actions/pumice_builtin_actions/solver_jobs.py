@@ -1,0 +1,115 @@
+"""Which jobs the solver actions look at: those that wait, and those that may be evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from pydantic import Field
+
+from pumice import Action, Job, Session, TaskStatus
+from pumice.gang import active_count, has_pending, is_ready_to_schedule
+from pumice.solver import QueueTree, RankedJobs
+
+_ALIVE = (
+    TaskStatus.ALLOCATED,
+    TaskStatus.PIPELINED,
+    TaskStatus.BINDING,
+    TaskStatus.BOUND,
+    TaskStatus.RUNNING,
+    TaskStatus.PENDING,
+)
+
+
+class DepthOptions(Action.Options):
+    """Options of the actions that take jobs from the queue tree."""
+
+    queue_depth: int | None = Field(
+        None,
+        alias="queueDepth",
+        ge=1,
+        description="Most jobs of a leaf queue to consider; unlimited when absent.",
+    )
+
+
+def waiting_jobs(session: Session, accept: Callable[[Job], bool] = lambda job: True) -> list[Job]:
+    """Jobs with pending tasks and enough of them to start, admitted where the policy admits."""
+    checked = session.admits_jobs or session.ask.has("job_valid")
+    waiting = []
+    for job in session.jobs.values():
+        if not has_pending(job) or not is_ready_to_schedule(job) or not accept(job):
+            continue
+        if job.has_network_topology and not session.hyper_nodes.ready:
+            continue
+        if not checked:
+            waiting.append(job)
+            continue
+        with session.turn(job):
+            if _is_admitted(session, job):
+                waiting.append(job)
+    return waiting
+
+
+def _is_admitted(session: Session, job: Job) -> bool:
+    if job.is_pending and session.admits_jobs:
+        return False
+    return session.ask.job_valid(job) is None
+
+
+def may_evict(job: Job) -> bool:
+    """Whether tasks may be evicted for the job: no pending pod has preemptionPolicy Never.
+
+    KAI does not read the preemption policy of pods.
+    """
+    return job.family == "kai" or all(
+        task.pod.preemption_policy != "Never" for task in job.by_status[TaskStatus.PENDING].values()
+    )
+
+
+class VictimQueues:
+    """Makes queue trees of the running jobs that may lose tasks, the first to evict first."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @cached_property
+    def _evictable(self) -> RankedJobs:
+        """Ranked when first needed: in most cycles no job needs victims."""
+        return RankedJobs(self._session, _may_lose_tasks)
+
+    def make(self, of_queue: Callable[[str], bool], accept: Callable[[Job], bool]) -> QueueTree:
+        """The jobs of some queues that ``accept`` accepts; it is asked when a job comes up."""
+        session = self._session
+        if not session.order.has_job_keys or not session.uses("order_keys"):
+            return self.make_at_once(lambda job: of_queue(job.queue) and accept(job))
+        entries = self._evictable.refresh()
+        return QueueTree.ranked(
+            session,
+            {name: ranked for name, ranked in entries.items() if of_queue(name)},
+            lambda job: accept(job) and _is_alive(session, job),
+            victims=True,
+        )
+
+    def make_at_once(self, accept: Callable[[Job], bool]) -> QueueTree:
+        """As :meth:`make`; ``accept`` is asked about all jobs now, in the order of their names."""
+        session = self._session
+        candidates = [
+            job
+            for job in session.jobs.values()
+            if _may_lose_tasks(job) and _is_alive(session, job) and accept(job)
+        ]
+        return QueueTree(session, candidates, victims=True)
+
+
+def _may_lose_tasks(job: Job) -> bool:
+    return job.preemptible and not job.spared and active_count(job) > 0
+
+
+def _is_alive(session: Session, job: Job) -> bool:
+    """Whether a task of the job could run, or runs on a node of the session."""
+    row_of = session.nodes.row_of
+    return any(
+        not task.node or task.node in row_of
+        for status in _ALIVE
+        for task in job.by_status[status].values()
+    )

@@ -1,0 +1,88 @@
+"""What the combination rules are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+from pumice.errors import PluginError
+
+Answer = Callable[..., Any]
+OnError = Callable[[PluginError], None]
+"""Receives the errors of plugins that a rule does not raise."""
+
+PERMIT = 1
+ABSTAIN = 0
+REJECT = -1
+
+
+class Skip:
+    """What ``pre_predicate`` answers to leave its plugin's ``predicate`` out for this task."""
+
+    def __repr__(self) -> str:
+        return "SKIP"
+
+
+SKIP = Skip()
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Impl:
+    """One plugin's implementation, bound to its instance and to the spec's argument order."""
+
+    plugin: str
+    fn: Answer
+    source: str = ""
+    """Distribution and version, for error messages."""
+
+
+Tiers = Sequence[Sequence[Impl]]
+
+
+def flat(tiers: Tiers) -> tuple[Impl, ...]:
+    """All implementations in policy order."""
+    return tuple(impl for tier in tiers for impl in tier)
+
+
+def occupied(tiers: Tiers) -> tuple[tuple[Impl, ...], ...]:
+    """The tiers that have an implementation."""
+    return tuple(tuple(tier) for tier in tiers if tier)
+
+
+def fail(point: str, impl: Impl, exc: Exception) -> NoReturn:
+    """Raise the error that names the plugin which raised ``exc``."""
+    raise plugin_error(point, impl, exc)
+
+
+def plugin_error(point: str, impl: Impl, exc: Exception) -> PluginError:
+    """The error that names the plugin which raised ``exc``; a PluginError stays as it is."""
+    if isinstance(exc, PluginError):
+        return exc
+    error = PluginError(point, impl.plugin, impl.source, exc)
+    error.__cause__ = exc
+    return error
+
+
+class Rule:
+    """Base of the rules.
+
+    Each rule catches what plugins raise in its own loop: a guard around every implementation would
+    cost a call more for each answer.
+    """
+
+    default: ClassVar[str] = ""
+    """The combined answer when no plugin implements the point, for people."""
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def meaning(self) -> str:
+        """First sentence of the rule's docstring."""
+        return (type(self).__doc__ or "").strip().splitlines()[0]
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        """Build the combined function; ``on_error`` receives what the rule does not raise."""
+        raise NotImplementedError

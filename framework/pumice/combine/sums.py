@@ -1,0 +1,120 @@
+"""Rules that put the answers of all plugins together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat
+
+
+class Sum(Rule):
+    """The sum of all answers; None counts as nothing."""
+
+    default = "0.0"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def total(*args: Any) -> Any:
+            result: Any = 0.0
+            for impl in impls:
+                try:
+                    answer = impl.fn(*args)
+                    if answer is not None:
+                        result = result + answer
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return result
+
+        return total
+
+
+class SumByKey(Rule):
+    """Answers are mappings from name to score; the scores of each name are added up."""
+
+    default = "an empty mapping"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def total(*args: Any) -> dict[str, float]:
+            result: dict[str, float] = {}
+            for impl in impls:
+                try:
+                    answer: Mapping[str, float] | None = impl.fn(*args)
+                    for key, score in (answer or {}).items():
+                        result[key] = result.get(key, 0.0) + score
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return result
+
+        return total
+
+
+class Merge(Rule):
+    """Answers are mappings, merged in order; a later plugin overwrites an equal key."""
+
+    default = "an empty mapping"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def merge(*args: Any) -> dict[str, Any]:
+            result: dict[str, Any] = {}
+            for impl in impls:
+                try:
+                    result.update(impl.fn(*args) or {})
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return result
+
+        return merge
+
+
+class PerPlugin(Rule):
+    """A mapping from plugin to its answer."""
+
+    default = "an empty mapping"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def collect(*args: Any) -> dict[str, Any]:
+            result: dict[str, Any] = {}
+            for impl in impls:
+                try:
+                    result[impl.plugin] = impl.fn(*args)
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return result
+
+        return collect
+
+
+class Fold(Rule):
+    """Each plugin replaces every element of the last argument, a list, by the list it answers.
+
+    The lists are joined in order. An empty list removes the element; None leaves it as it is.
+    """
+
+    default = "the list as given"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def fold(*args: Any) -> list[Any]:
+            *fixed, initial = args
+            branches: list[Any] = [initial]
+            for impl in impls:
+                grown: list[Any] = []
+                for branch in branches:
+                    try:
+                        answer = impl.fn(*fixed, branch)
+                        grown.extend([branch] if answer is None else answer)
+                    except Exception as exc:
+                        fail(point, impl, exc)
+                branches = grown
+            return branches
+
+        return fold

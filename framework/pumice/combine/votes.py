@@ -1,0 +1,178 @@
+"""Rules by which plugins vote: yes, no, or which of the candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat, occupied
+
+
+class All(Rule):
+    """Every plugin must agree; the first no decides."""
+
+    default = "True"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def every(*args: Any) -> bool:
+            for impl in impls:
+                try:
+                    answer = impl.fn(*args)
+                    if answer is not None and not answer:
+                        return False
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return True
+
+        return every
+
+
+class Any_(Rule):  # noqa: N801 - `Any` is taken by typing
+    """One plugin that says yes is enough."""
+
+    default = "False"
+
+    @property
+    def name(self) -> str:
+        return "Any"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        impls = flat(tiers)
+
+        def some(*args: Any) -> bool:
+            for impl in impls:
+                try:
+                    if impl.fn(*args):
+                        return True
+                except Exception as exc:
+                    fail(point, impl, exc)
+            return False
+
+        return some
+
+
+class Vote(Rule):
+    """Permit (> 0), reject (< 0) or abstain (0, None), tier by tier.
+
+    A reject decides at once. A tier with a permit and no reject decides, too: later tiers are not
+    asked.
+    """
+
+    default = "True"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        asked = occupied(tiers)
+
+        def vote(*args: Any) -> bool:
+            for tier in asked:
+                permitted = False
+                for impl in tier:
+                    try:
+                        answer = impl.fn(*args)
+                        if answer:
+                            if answer < 0:
+                                return False
+                            permitted = True
+                    except Exception as exc:
+                        fail(point, impl, exc)
+                if permitted:
+                    return True
+            return True
+
+        return vote
+
+
+class FirstTierAll(Rule):
+    """The first tier that has a voter decides, and all its voters must say yes.
+
+    A plugin that answers None does not vote.
+    """
+
+    default = "False"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        asked = occupied(tiers)
+
+        def first_tier(*args: Any) -> bool:
+            for tier in asked:
+                voted = False
+                for impl in tier:
+                    try:
+                        answer = impl.fn(*args)
+                        if answer is not None and not answer:
+                            return False
+                    except Exception as exc:
+                        fail(point, impl, exc)
+                    voted = voted or answer is not None
+                if voted:
+                    return True
+            return False
+
+        return first_tier
+
+
+class TieredIntersection(Rule):
+    """The candidates that every voter of the first deciding tier allows.
+
+    Each plugin is given all candidates. None abstains. An empty answer vetoes its tier: the rest
+    of the tier is not asked, and the next tier starts over. Where the answers of a tier have
+    nothing in common, the next voter of the tier starts over, too. Both are Volcano's rules. The
+    order is that of the first voter's answer.
+    """
+
+    default = "no candidates"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        asked = occupied(tiers)
+
+        def intersect(subject: Any, candidates: Sequence[Any]) -> list[Any]:
+            for tier in asked:
+                allowed: list[Any] | None = None
+                for impl in tier:
+                    try:
+                        answer = impl.fn(subject, candidates)
+                        if answer is None:
+                            continue
+                        named = list(answer)
+                        uids = {task.uid for task in named}
+                    except Exception as exc:
+                        fail(point, impl, exc)
+                    if not named:
+                        allowed = None
+                        break
+                    if allowed is None:
+                        allowed = named
+                    else:
+                        allowed = [task for task in allowed if task.uid in uids] or None
+                if allowed is not None:
+                    return allowed
+            return []
+
+        return intersect
+
+
+class UnionOfFirstTier(Rule):
+    """The union of the answers of the first tier that names anything."""
+
+    default = "an empty list"
+
+    def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
+        asked = occupied(tiers)
+
+        def union(*args: Any) -> list[Any]:
+            for tier in asked:
+                found: dict[str, Any] = {}
+                for impl in tier:
+                    try:
+                        answer: Iterable[Any] = impl.fn(*args) or ()
+                        for task in answer:
+                            found.setdefault(task.uid, task)
+                    except Exception as exc:
+                        fail(point, impl, exc)
+                if found:
+                    return list(found.values())
+            return []
+
+        return union

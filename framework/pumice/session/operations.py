@@ -1,0 +1,138 @@
+"""The operations of a statement: how each changes the session, and how it is undone."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from pumice.errors import StatementError
+from pumice.model.nodes import GpuBooks
+from pumice.model.task import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from pumice.model.job import Job
+    from pumice.session.session import Session
+
+_S = TaskStatus
+
+
+class Kind(enum.Enum):
+    EVICT = "evict"
+    UNEVICT = "unevict"
+    PIPELINE = "pipeline"
+    ALLOCATE = "allocate"
+
+
+class Operation:
+    """One change, with what is needed to undo or to repeat it."""
+
+    __slots__ = (
+        "claimant",
+        "eviction_occurred",
+        "gpu_books",
+        "groups",
+        "kind",
+        "previous_groups",
+        "previous_marks",
+        "previous_node",
+        "previous_status",
+        "reason",
+        "returns",
+        "row",
+        "target",
+        "task",
+    )
+
+    def __init__(self, kind: Kind, task: Task, row: int) -> None:
+        self.kind = kind
+        self.task = task
+        self.row = row
+        self.previous_status = task.status
+        self.previous_node = task.node
+        self.previous_groups = task.gpu_groups
+        self.previous_marks = (task.eviction_occurred, task.virtual)
+        self.groups = task.gpu_groups
+        """For a placement: the GPU groups that the task joins."""
+        self.returns = False
+        """For a placement: the task is placed on a node that it is still releasing."""
+        self.eviction_occurred = False
+        self.reason = ""
+        self.claimant: Job | None = None
+        """For an eviction: the job that gains by it."""
+        self.target: Operation | None = None
+        """For an un-eviction: the eviction that it cancels."""
+        self.gpu_books: GpuBooks | None = None
+        """The node's GPU counts before, where the task shares GPUs."""
+
+
+def save_gpu_books(session: Session, op: Operation) -> None:
+    if op.groups or op.task.gpu_groups:
+        op.gpu_books = session.nodes.gpu_books(op.row)
+
+
+def restore_gpu_books(session: Session, op: Operation) -> None:
+    """After an undo: the node counts its GPUs exactly as before the operation."""
+    if op.gpu_books is not None:
+        session.nodes.reset_gpu_books(op.row, op.gpu_books)
+
+
+def apply_evict(session: Session, op: Operation) -> object:
+    """Evict; answers a plugin's objection, if any."""
+    task = op.task
+    _set_status(task, _S.RELEASING)
+    session.nodes.recount(op.row, task, _S.RELEASING)
+    task.virtual = True
+    return session.ask.on_deallocate(task)
+
+
+def undo_evict(session: Session, op: Operation, *, exact: bool) -> None:
+    task = op.task
+    _set_status(task, op.previous_status)
+    if exact or task.uid in session.nodes.held[op.row]:
+        session.nodes.recount(op.row, task, op.previous_status)
+    else:
+        session.nodes.add(op.row, task, op.previous_status)
+    task.eviction_occurred, task.virtual = op.previous_marks
+    session.undone(session.ask.on_allocate(task))
+
+
+def apply_place(session: Session, op: Operation) -> object:
+    """Allocate or pipeline; answers a plugin's objection, if any."""
+    task = op.task
+    if task.job is None:
+        raise StatementError(f"task {task.key} belongs to no job")
+    if task.status is not _S.PENDING and (
+        op.kind is Kind.ALLOCATE or task.status is not _S.RELEASING
+    ):
+        raise StatementError(f"task {task.key} is {task.status.label}: it has a node already")
+    status = _S.ALLOCATED if op.kind is Kind.ALLOCATE else _S.PIPELINED
+    save_gpu_books(session, op)
+    if op.returns:
+        session.nodes.set_aside(op.row, task)
+    task.gpu_groups = op.groups
+    session.nodes.add(op.row, task, status)
+    task.job.set_status(task, status)
+    task.node = session.nodes.names[op.row]
+    task.eviction_occurred = op.eviction_occurred
+    return session.ask.on_allocate(task)
+
+
+def undo_place(session: Session, op: Operation, *, exact: bool) -> None:
+    task = op.task
+    assert task.job is not None
+    task.job.set_status(task, op.previous_status)
+    session.nodes.remove(op.row, task)
+    task.gpu_groups = op.previous_groups
+    if op.returns and exact:
+        session.nodes.take_back(op.row, task)
+    session.undone(session.ask.on_deallocate(task))
+    task.node = op.previous_node
+    task.eviction_occurred, task.virtual = op.previous_marks
+    task.job_hyper_node = ""
+
+
+def _set_status(task: Task, status: TaskStatus) -> None:
+    if task.job is not None:
+        task.job.set_status(task, status)
+    else:
+        task.status = status

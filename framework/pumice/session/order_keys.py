@@ -1,0 +1,92 @@
+"""Sort keys of jobs and tasks, where every plugin that orders gives one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pumice.combine import Impl, plugin_error
+from pumice.errors import PluginError
+from pumice.model.cursors import JobCursor
+from pumice.model.job import Job
+
+if TYPE_CHECKING:
+    from pumice.session.dispatch import Dispatch
+
+
+class TaskKeys(NamedTuple):
+    """A task's keys in the two task orders."""
+
+    plain: tuple[Any, ...]
+    """KAI's: the plugins' keys, creation time, uid."""
+    indexed: tuple[Any, ...] | None
+    """Volcano's: with the index at the end of the name, where it has one."""
+
+
+class JobRanks:
+    """Keys of jobs in the job order, cached until a task of the job changes its status."""
+
+    __slots__ = ("_cached", "_changes", "_key")
+
+    def __init__(self, key: Callable[[Job], Any], journal: list[Job]) -> None:
+        self._key = key
+        self._changes = JobCursor(journal)
+        self._cached: dict[str, Any] = {}
+
+    def before(self, left: Job, right: Job) -> bool:
+        return bool(self.of(left) < self.of(right))
+
+    def of(self, job: Job) -> Any:
+        for changed in self._changes.changed():
+            self._cached.pop(changed.uid, None)
+        rank = self._cached.get(job.uid)
+        if rank is None:
+            rank = self._cached[job.uid] = self._key(job)
+        return rank
+
+
+class _Abstain:
+    """A key that is equal to every other, so that the next plugin's key decides."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    __gt__ = __lt__
+
+
+_ABSTAIN = _Abstain()
+
+
+def key_functions(
+    ask: Dispatch, point: str, on_error: Callable[[PluginError], None]
+) -> list[Callable[[Any], Any]] | None:
+    """The key functions of all plugins that order, in policy order; None: one has no key."""
+    form = f"{point}_key"
+    keys = {impl.plugin: impl for tier in ask.voters[form] for impl, _ in tier}
+    comparing = [impl.plugin for tier in ask.voters[point] for impl, _ in tier]
+    if any(plugin not in keys for plugin in comparing):
+        return None
+    return [_abstaining(form, keys[plugin], on_error) for plugin in comparing]
+
+
+def _abstaining(
+    form: str, impl: Impl, on_error: Callable[[PluginError], None]
+) -> Callable[[Any], Any]:
+    """A key function that abstains where the plugin answers None or raises."""
+    fn = impl.fn
+
+    def key(item: Any) -> Any:
+        try:
+            answer = fn(item)
+        except Exception as exc:
+            on_error(plugin_error(form, impl, exc))
+            return _ABSTAIN
+        return _ABSTAIN if answer is None else answer
+
+    return key
