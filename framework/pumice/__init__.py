@@ -44,8 +44,16 @@ if TYPE_CHECKING:
     from pumice.model.incremental.snapshot_cache import SnapshotCache
     from pumice.model.job import Job, Members, SubJob, is_hard
     from pumice.model.nodes import Held, NodeHandle, NodeTable, NodeView
+    from pumice.model.queues import common_depth, queue_path
     from pumice.model.resources import MIN_RESOURCE, Missing, Resource
-    from pumice.model.task import ALLOCATED_STATUSES, PREEMPTABLE_STATUSES, Task, TaskStatus
+    from pumice.model.task import (
+        ACTIVE_STATUSES,
+        ALLOCATED_STATUSES,
+        PREEMPTABLE_STATUSES,
+        USED_STATUSES,
+        Task,
+        TaskStatus,
+    )
     from pumice.model.topology import ROOT, HyperNodeTree
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
     from pumice.scheduler import Scheduler
@@ -74,6 +82,7 @@ __version__ = "0.2.0"
 
 _HOME = {
     "ABSTAIN": "pumice.combine",
+    "ACTIVE_STATUSES": "pumice.model.task",
     "ALLOCATED_STATUSES": "pumice.model.task",
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
@@ -153,6 +162,8 @@ _HOME = {
     "SubJob": "pumice.model.job",
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
+    "USED_STATUSES": "pumice.model.task",
+    "common_depth": "pumice.model.queues",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
     "hookimpl": "pumice.plugin",
@@ -160,10 +171,12 @@ _HOME = {
     "load_policy": "pumice.config",
     "parse_duration": "pumice.config.duration",
     "policy_from_dict": "pumice.config",
+    "queue_path": "pumice.model.queues",
 }
 
 __all__ = [
     "ABSTAIN",
+    "ACTIVE_STATUSES",
     "ALLOCATED_STATUSES",
     "API_VERSION",
     "FEW_ROWS",
@@ -173,6 +186,7 @@ __all__ = [
     "REJECT",
     "ROOT",
     "SKIP",
+    "USED_STATUSES",
     "Action",
     "Backend",
     "Bind",
@@ -245,6 +259,7 @@ __all__ = [
     "TaskStatus",
     "__version__",
     "combine",
+    "common_depth",
     "extension_point",
     "fit_error_text",
     "hookimpl",
@@ -252,6 +267,7 @@ __all__ = [
     "load_policy",
     "parse_duration",
     "policy_from_dict",
+    "queue_path",
 ]
 
 

@@ -286,6 +286,11 @@ class Queue:
     children: list[str] = field(default_factory=list)
     """The names of the queues below it."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether jobs of the queue may start."""
+        return self.state == "Open"
+
 
 @dataclass(slots=True, eq=False)
 class PriorityClass:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
+from pumice.model.task import (
+    IS_ALLOCATED,
+    SCHEDULED_STATUSES,
+    VALID_STATUSES,
+    Task,
+    TaskStatus,
+)
 
 if TYPE_CHECKING:
     from pumice.fit_errors import FitErrors
@@ -19,8 +25,6 @@ if TYPE_CHECKING:
     from pumice.verdicts import Refusal
 
 _S = TaskStatus
-_READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
-_VALID = (*_READY, _S.PIPELINED, _S.PENDING)
 _STATUSES = len(TaskStatus)
 _by_key = attrgetter("key")
 _NOBODY = cast("dict[str, Task]", MappingProxyType({}))
@@ -90,7 +94,7 @@ class Members:
     @property
     def valid_count(self) -> int:
         """Tasks that are placed, done, pipelined or pending."""
-        return self.count(*_VALID)
+        return self.count(*VALID_STATUSES)
 
     @property
     def allocated_count(self) -> int:
@@ -101,7 +105,7 @@ class Members:
     @property
     def scheduled_count(self) -> int:
         """Tasks that run, are bound, or are done."""
-        return self.count(_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED)
+        return self.count(*SCHEDULED_STATUSES)
 
     @property
     def releasing_scheduled_count(self) -> int:

@@ -43,8 +43,18 @@ class TaskStatus(enum.IntEnum):
 _S = TaskStatus
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
 """Statuses of a task that holds its request on a node."""
-SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
+ACTIVE_STATUSES = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
+"""Statuses of a task that holds its request on a node or is pipelined to one."""
+USED_STATUSES = (*ACTIVE_STATUSES, _S.RELEASING)
+"""The active statuses, and that of a task which is being evicted or deleted."""
 COMPLETED_STATUSES = frozenset({_S.SUCCEEDED, _S.FAILED})
+"""Statuses of a task that has ended."""
+READY_STATUSES = ALLOCATED_STATUSES | {_S.SUCCEEDED}
+"""Statuses of a task that counts towards the minimum of a ready gang."""
+VALID_STATUSES = READY_STATUSES | {_S.PIPELINED, _S.PENDING}
+"""Statuses of a task that could still count towards the minimum of its gang."""
+SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
+"""Statuses of a task that has been bound to a node."""
 PREEMPTABLE_STATUSES = frozenset({_S.BOUND, _S.RUNNING})
 """Statuses of a task that may be a victim of preemption."""
 IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
