@@ -128,7 +128,7 @@ GIVEN = frozenset(
         "Action",
         "Cluster",
         "Dispatch",
-        "Held",
+        "NodeTask",
         "HyperNodeTree",
         "Job",
         "Members",

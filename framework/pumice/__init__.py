@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pumice.model.fitting import RequestFit
     from pumice.model.incremental.snapshot_cache import SnapshotCache
     from pumice.model.job import Job, Members, SubJob, is_hard
-    from pumice.model.nodes import Held, NodeHandle, NodeTable, NodeView
+    from pumice.model.nodes import NodeHandle, NodeTable, NodeTask, NodeView
     from pumice.model.queues import common_depth, queue_path
     from pumice.model.resources import MIN_RESOURCE, Missing, Resource
     from pumice.model.task import (
@@ -105,7 +105,7 @@ _HOME = {
     "FEW_ROWS": "pumice.model.cursors",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
-    "Held": "pumice.model.nodes",
+    "NodeTask": "pumice.model.nodes",
     "HyperNode": "pumice.model.facts",
     "HyperNodeTree": "pumice.model.topology",
     "Inventory": "pumice.model.facts",
@@ -206,7 +206,6 @@ __all__ = [
     "ExtensionPoint",
     "FitError",
     "FitErrors",
-    "Held",
     "HyperNode",
     "HyperNodeTree",
     "Inventory",
@@ -224,6 +223,7 @@ __all__ = [
     "NodeHandle",
     "NodeQueries",
     "NodeTable",
+    "NodeTask",
     "NodeVerdicts",
     "NodeView",
     "Operation",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice import Held, NodeTable, Pod, SnapshotCache, Task
+from pumice import NodeTable, NodeTask, Pod, SnapshotCache, Task
 from pumice_builtin_plugins.kube.assumed_request import assumed_request
 
 _GPU = "nvidia.com/gpu"
@@ -58,7 +58,7 @@ class ResourceScores:
         # A number is read through a view in a third of the time that the array takes.
         self._views = [column.data for column in (*self._assumed, *self._used)]
 
-    def _load_of(self, held: Mapping[str, Held]) -> list[int]:
+    def _load_of(self, held: Mapping[str, NodeTask]) -> list[int]:
         """What the tasks on a node add to it together."""
         if not held:
             return _NO_LOAD

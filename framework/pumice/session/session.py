@@ -97,7 +97,7 @@ class Session:
             by_keys=self.uses("keys"),
         )
         """Which queue, job or task goes first."""
-        self.nodes.tells_changes = self.uses("journal")
+        self.nodes.reports_changes = self.uses("journal")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()
         # After opening, so that a plugin's scope may depend on what it found.

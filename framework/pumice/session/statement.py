@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pumice.errors import PluginError, StatementError
-from pumice.model.nodes import GpuBooks
+from pumice.model.nodes import DeviceCounts
 from pumice.model.task import Task, TaskStatus, Transaction
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class Operation:
     __slots__ = (
         "aside",
         "claimant",
+        "device_counts",
         "eviction_occurred",
-        "gpu_books",
         "groups",
         "kind",
         "previous_groups",
@@ -72,7 +72,7 @@ class Operation:
         """For an eviction: the job that it makes room for."""
         self.target: Operation | None = None
         """For an un-eviction: the eviction that it cancels."""
-        self.gpu_books: GpuBooks | None = None
+        self.device_counts: DeviceCounts | None = None
         """How the node counted its GPUs before, where the task shares some."""
 
 
@@ -248,12 +248,12 @@ class Statement:
 
     def _note_books(self, op: Operation) -> None:
         if op.groups or op.task.gpu_groups:
-            op.gpu_books = self._session.nodes.gpu_books(op.row)
+            op.device_counts = self._session.nodes.device_counts(op.row)
 
     def _reset_books(self, op: Operation) -> None:
         """After the last operation was taken back: its node counts GPUs as before it."""
-        if self._exact and op.gpu_books is not None:
-            self._session.nodes.reset_gpu_books(op.row, op.gpu_books)
+        if self._exact and op.device_counts is not None:
+            self._session.nodes.restore_device_counts(op.row, op.device_counts)
 
     def _apply_evict(self, op: Operation) -> object:
         session, task = self._session, op.task

@@ -33,7 +33,7 @@ class GpuShares:
     def __init__(self, node: Node) -> None:
         self.memory_per_gpu, self.synced = gpu_memory(node)
         """MiB of each GPU, and whether the node reports it."""
-        told = told_gpu_count(node)
+        told = labelled_gpu_count(node)
         self.gpu_count = int(node.allocatable.get(GPU)) // 1000 if told is None else told
         """How many GPUs the node has."""
         self.used: dict[str, int] = {}
@@ -164,7 +164,7 @@ class GpuShares:
         )
 
 
-def told_gpu_count(node: Node) -> int | None:
+def labelled_gpu_count(node: Node) -> int | None:
     """The number of GPUs that the node's label tells."""
     label = node.labels.get("nvidia.com/gpu.count", "")
     return int(label) if label.isdecimal() else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from pumice.model.nodes import Held, NodeTable
+from pumice.model.nodes import NodeTable, NodeTask
 from pumice.model.task import Task
 
 _COLUMNS = ("idle", "used", "releasing", "pipelined", "future_idle", "pod_count")
@@ -35,7 +35,7 @@ class InitialNodes:
                 table.refill(row, residents)
             else:
                 table.forget_shares(row)
-                table.held[row] = {task.uid: Held(task, task.status) for task in residents}
+                table.held[row] = {task.uid: NodeTask(task, task.status) for task in residents}
 
     def on(self, row: int, tasks: Mapping[str, Task]) -> list[Task]:
         """The tasks that were on a node, those left out that are no more."""

@@ -12,9 +12,9 @@ from pumice.model.families.volcano.sub_jobs import has_topology
 from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
 from pumice.model.incremental.restore import (
-    note_job,
-    note_task,
-    restore_books,
+    record_job,
+    record_task,
+    restore_counts,
     restore_jobs,
     restore_tasks,
 )
@@ -42,10 +42,10 @@ class CachedCluster:
         for task in cluster.tasks.values():
             self._note_task(task)
         for job in cluster.jobs.values():
-            note_job(job)
+            record_job(job)
 
     def _note_task(self, task: Task) -> None:
-        note_task(task)
+        record_task(task)
         if task.job is None and task.pod.group:
             self._strays.setdefault(task.pod.group, set()).add(task.uid)
 
@@ -77,7 +77,7 @@ class CachedCluster:
         for task in change.arrived:
             self._note_task(task)
         for job in change.jobs.values():
-            note_job(job)
+            record_job(job)
         self._tell_statuses(builder, difference)
         self._refill(change, rows)
         old.nodes.next_cycle(rows)
@@ -97,7 +97,7 @@ class CachedCluster:
         cluster = self.cluster
         restore_tasks(cluster.tasks.values())
         restore_jobs(cluster.jobs.values())
-        restore_books({cluster.jobs[job.uid] for job in cluster.job_journal})
+        restore_counts({cluster.jobs[job.uid] for job in cluster.job_journal})
         cluster.job_journal.clear()
 
     def _describe_nodes(self, inventory: Inventory, difference: Difference) -> list[int]:
@@ -121,7 +121,7 @@ class CachedCluster:
             job = jobs.get(uid)
             if job is not None:
                 job.read_status(groups[uid])
-                note_job(job)
+                record_job(job)
 
     def _refill(self, change: _Change, rows: Iterable[int]) -> None:
         change.rows.update(rows)

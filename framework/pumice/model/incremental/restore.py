@@ -74,12 +74,12 @@ _SUB_JOB = _Description(
 )
 
 
-def note_task(task: Task) -> None:
+def record_task(task: Task) -> None:
     """Note what there is of a task before the cycle begins."""
     task.initial = _TASK.of(task)
 
 
-def note_job(job: Job) -> None:
+def record_job(job: Job) -> None:
     """Note what there is of a job and its sub-jobs before the cycle begins."""
     job.initial = _JOB.of(job)
     for sub_job in job.sub_jobs.values():
@@ -117,12 +117,12 @@ def restore_jobs(jobs: Collection[Job]) -> None:
         job.reason = ""
 
 
-def restore_books(jobs: Iterable[Job]) -> None:
+def restore_counts(jobs: Iterable[Job]) -> None:
     """Count the tasks of jobs anew, after the tasks themselves have been restored."""
     for job in jobs:
-        job.sort_anew()
+        job.sort_by_status()
         for sub_job in job.sub_jobs.values():
-            sub_job.sort_anew()
+            sub_job.sort_by_status()
         job.allocated[:] = 0
         for task in job.tasks.values():
             if IS_ALLOCATED[task.status]:
