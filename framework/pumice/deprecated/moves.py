@@ -172,6 +172,7 @@ _V0_2 = Moves(
             "pumice.model.incremental.restore",
             "restore_counts",
         ),
+        ("pumice.scenarios.outcome", "judge"): ("pumice.scenarios.outcome", "mismatches"),
     },
     attributes={
         ("pumice.model.members", "Members", "sort_anew"): "sort_by_status",

@@ -50,7 +50,7 @@ class Inventory:
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     """ResourceQuotas by ``namespace/name``."""
     others: dict[str, dict[str, Raw]] = field(default_factory=dict)
-    """Kinds kept as read (PersistentVolumeClaim, StorageClass, ResourceClaim, Topology,
+    """Kinds that are stored as read (PersistentVolumeClaim, StorageClass, ResourceClaim, Topology,
     Numatopology, ConfigMap, BindRequest, …): kind → ``namespace/name`` or name → object."""
     problems: list[Problem] = field(default_factory=list)
     """Objects that were left out, and why."""

@@ -16,7 +16,7 @@ class Queue:
 
     ``limit`` is Volcano's capability and KAI's limit, ``deserved`` Volcano's deserved and KAI's
     quota. ``None`` means that the manifest does not bound it; a resource missing inside a
-    :class:`Resource` is told apart by the reader (KAI: zero; Volcano: not limited).
+    :class:`Resource` means what the reader of its family says (KAI: zero; Volcano: not limited).
     """
 
     name: str

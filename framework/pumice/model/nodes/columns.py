@@ -67,7 +67,7 @@ class NodeColumns(RowJournal):
     ) -> np.ndarray:
         """One value per node that depends on its facts only, computed once per session.
 
-        A ``lasting`` one is cached for later sessions, which compute it anew for changed nodes
+        A ``lasting`` one is cached for later sessions, which recompute it for changed nodes
         only: its key must then mean the same in every session.
         """
         if lasting:

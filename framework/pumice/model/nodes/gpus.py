@@ -32,7 +32,7 @@ class NodeTask:
 
 
 class GpuColumns(NodeColumns):
-    """The columns of whole GPUs, kept in step with the groups that share devices."""
+    """The columns of whole GPUs, updated with the groups that share devices."""
 
     def __init__(self, nodes: Iterable[Node], dimensions: Dimensions) -> None:
         super().__init__(nodes, dimensions)
