@@ -29,7 +29,14 @@ GROUPS = (
         "A plugin answers extension points by methods that `hookimpl` marks; an action is one step"
         " of a cycle. [Write a plugin](write-a-plugin.md) and [Write an action](write-an-action.md)"
         " explain how, [Extension points](extension-points.md) lists every hook.",
-        ("pumice", "pumice.plugin", "pumice.action", "pumice.hookspecs.", "pumice.config.duration"),
+        (
+            "pumice",
+            "pumice.plugin",
+            "pumice.action",
+            "pumice.hookspecs.",
+            "pumice.config.duration",
+            "pumice.shortcuts",
+        ),
         "plugin.py",
     ),
     Group(
@@ -41,7 +48,7 @@ GROUPS = (
         "Combination rules",
         "`from pumice import combine`: how the answers of several plugins become one. An extension"
         " point of your own names one of these rules.",
-        ("pumice.combine",),
+        ("pumice.combine.",),
     ),
     Group(
         "What a session gives",
@@ -64,7 +71,7 @@ GROUPS = (
     Group(
         "Statements",
         "All changes of a session go through statements, which can be undone exactly.",
-        ("pumice.session.statement",),
+        ("pumice.session.statement", "pumice.session.operations"),
     ),
     Group(
         "Model",
@@ -112,7 +119,7 @@ GIVEN = frozenset(
         "Action",
         "Cluster",
         "Dispatch",
-        "Held",
+        "NodeTask",
         "HyperNodeTree",
         "Job",
         "Members",

@@ -105,7 +105,7 @@ def shortcuts() -> str:
         listed.loaded.cls
         for kind in ("plugin", "action")
         for listed in Catalog().listing(kind)
-        if listed.loaded is not None and listed.found.source.distribution in BUILTIN
+        if listed.loaded is not None and listed.installed.source.distribution in BUILTIN
     ]
     lines += [f"| `{s.name}` | {s.saves} | {s.instead} |" for s in declared(builtin).values()]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from pumice import Action, Duration, Job, Session, TaskStatus
-from pumice.gang import active_tasks, job_used_count, used_count
+from pumice.gang import active_tasks, used_count
 
 
 class EvictStaleGangs(Action):
@@ -45,6 +45,6 @@ class EvictStaleGangs(Action):
 
 
 def _is_stale(job: Job) -> bool:
-    if job.count(TaskStatus.SUCCEEDED) or not job_used_count(job):
+    if job.count(TaskStatus.SUCCEEDED) or not used_count(job):
         return False
     return any(used_count(p) < p.min_available for p in job.sub_jobs.values())

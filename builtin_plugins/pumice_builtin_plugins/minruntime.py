@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from pumice import Job, Plan, Plugin, Queue, hookimpl, parse_duration
+from pumice import (
+    Job,
+    Plan,
+    Plugin,
+    Queue,
+    common_depth,
+    hookimpl,
+    parse_duration,
+    queue_path,
+)
 from pumice.gang import is_elastic, used_count
 from pumice.solver import VictimJob
 
@@ -87,7 +96,7 @@ class MinRuntime(Plugin):
     def _preempt_runtime(self, victim: Job) -> float:
         found = self._preempt_runtimes.get(victim.queue)
         if found is None:
-            path = self._path(victim.queue)
+            path = queue_path(self.session.queues, victim.queue)
             runtimes = (queue.preempt_min_runtime for queue in reversed(path))
             found = self._preempt_runtimes[victim.queue] = _first_set(
                 runtimes, self._preempt_default
@@ -104,30 +113,17 @@ class MinRuntime(Plugin):
 
     def _deciding_queues(self, reclaimer: str, victim: str) -> list[Queue]:
         """The queues whose runtime protects from reclaim; the first that sets one counts."""
-        victim_path = self._path(victim)
+        victim_path = queue_path(self.session.queues, victim)
         if self.options.method == "queue":
             return victim_path[::-1]
-        reclaimer_path = self._path(reclaimer)
+        reclaimer_path = queue_path(self.session.queues, reclaimer)
         if not reclaimer_path or not victim_path:
             return []
-        common = 0
-        for left, right in zip(reclaimer_path, victim_path, strict=False):
-            if left.name != right.name:
-                break
-            common += 1
+        common = common_depth(reclaimer_path, victim_path)
         if not common:
             # KAI: without a common ancestor the victim's top queue decides alone.
             return victim_path[:1]
         return victim_path[: common + 1][::-1]
-
-    def _path(self, name: str) -> list[Queue]:
-        """From the top queue to the queue itself; empty where the queue is unknown."""
-        path: list[Queue] = []
-        queue = self.session.queues.get(name)
-        while queue is not None:
-            path.append(queue)
-            queue = self.session.queues.get(queue.parent)
-        return path[::-1]
 
 
 def _first_set(runtimes: Iterable[float | None], default: float) -> float:

@@ -22,6 +22,7 @@ from pumice import (
     Scope,
     Task,
     hookimpl,
+    queue_path,
 )
 from pumice.kube import amount
 
@@ -195,15 +196,12 @@ class NodeGroup(Plugin):
         return groups
 
     def _affinity_of(self, queue: Queue) -> GroupAffinity | None:
-        seen: set[str] = set()
-        at: Queue | None = queue
-        while at is not None and at.name not in seen:
-            if at.affinity:
-                return GroupAffinity.of(at.affinity)
-            seen.add(at.name)
-            if not self.options.hierarchy:
-                break
-            at = self.session.queues.get(at.parent or _ROOT)
+        path = [queue]
+        if self.options.hierarchy:
+            path = queue_path(self.session.queues, queue.name, root=_ROOT)
+        for member in reversed(path):
+            if member.affinity:
+                return GroupAffinity.of(member.affinity)
         return None
 
     def _exceeds(self, task: Task, group: str, limits: Mapping[int, int] | None) -> bool:

@@ -43,9 +43,17 @@ if TYPE_CHECKING:
     from pumice.model.fitting import RequestFit
     from pumice.model.incremental.snapshot_cache import SnapshotCache
     from pumice.model.job import Job, Members, SubJob, is_hard
-    from pumice.model.nodes import Held, NodeHandle, NodeTable, NodeView
+    from pumice.model.nodes import NodeHandle, NodeTable, NodeTask, NodeView
+    from pumice.model.queues import common_depth, queue_path
     from pumice.model.resources import MIN_RESOURCE, Missing, Resource
-    from pumice.model.task import ALLOCATED_STATUSES, PREEMPTABLE_STATUSES, Task, TaskStatus
+    from pumice.model.task import (
+        ACTIVE_STATUSES,
+        ALLOCATED_STATUSES,
+        PREEMPTABLE_STATUSES,
+        USED_STATUSES,
+        Task,
+        TaskStatus,
+    )
     from pumice.model.topology import ROOT, HyperNodeTree
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
     from pumice.scheduler import Scheduler
@@ -77,6 +85,7 @@ __version__ = "0.2.0"
 
 _HOME = {
     "ABSTAIN": "pumice.combine",
+    "ACTIVE_STATUSES": "pumice.model.task",
     "ALLOCATED_STATUSES": "pumice.model.task",
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
@@ -99,7 +108,7 @@ _HOME = {
     "FEW_ROWS": "pumice.model.cursors",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
-    "Held": "pumice.model.nodes",
+    "NodeTask": "pumice.model.nodes",
     "HyperNode": "pumice.model.facts",
     "HyperNodeTree": "pumice.model.topology",
     "Inventory": "pumice.model.facts",
@@ -158,6 +167,8 @@ _HOME = {
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
     "best_rows_first": "pumice.session.nodes.best_rows",
+    "USED_STATUSES": "pumice.model.task",
+    "common_depth": "pumice.model.queues",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
     "hookimpl": "pumice.plugin",
@@ -165,10 +176,12 @@ _HOME = {
     "load_policy": "pumice.config",
     "parse_duration": "pumice.config.duration",
     "policy_from_dict": "pumice.config",
+    "queue_path": "pumice.model.queues",
 }
 
 __all__ = [
     "ABSTAIN",
+    "ACTIVE_STATUSES",
     "ALLOCATED_STATUSES",
     "API_VERSION",
     "FEW_ROWS",
@@ -178,6 +191,7 @@ __all__ = [
     "REJECT",
     "ROOT",
     "SKIP",
+    "USED_STATUSES",
     "Action",
     "Backend",
     "Bind",
@@ -197,7 +211,6 @@ __all__ = [
     "ExtensionPoint",
     "FitError",
     "FitErrors",
-    "Held",
     "HyperNode",
     "HyperNodeTree",
     "Inventory",
@@ -215,6 +228,7 @@ __all__ = [
     "NodeHandle",
     "NodeQueries",
     "NodeTable",
+    "NodeTask",
     "NodeVerdicts",
     "NodeView",
     "Operation",
@@ -252,6 +266,7 @@ __all__ = [
     "__version__",
     "best_rows_first",
     "combine",
+    "common_depth",
     "extension_point",
     "fit_error_text",
     "hookimpl",
@@ -259,6 +274,7 @@ __all__ = [
     "load_policy",
     "parse_duration",
     "policy_from_dict",
+    "queue_path",
 ]
 
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from pumice.model.families.kai.pod_sets import SubGroupSet
 from pumice.model.gang import (
+    active_count,
+    active_tasks,
     counts_roles,
+    has_pending,
+    is_elastic,
     is_ready_task,
+    is_ready_to_schedule,
     roles_pipelined,
     roles_ready,
     roles_valid,
     sub_jobs_pipelined,
     sub_jobs_ready,
     sub_jobs_valid,
-)
-from pumice.solver.task_batches import (
-    active_count,
-    active_tasks,
-    has_pending,
-    is_elastic,
-    is_ready_to_schedule,
-    job_used_count,
     used_count,
 )
 
@@ -32,7 +29,6 @@ __all__ = [
     "is_elastic",
     "is_ready_task",
     "is_ready_to_schedule",
-    "job_used_count",
     "roles_pipelined",
     "roles_ready",
     "roles_valid",

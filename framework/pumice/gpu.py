@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pumice.model.families.kai.tasks import gpu_count
 from pumice.model.gpu.request import AMD_GPU, GPU, GpuRequest, mig_gpus, mig_memory
-from pumice.model.gpu.shares import WHOLE_GPU, GpuShares, gpu_memory, told_gpu_count
+from pumice.model.gpu.shares import WHOLE_GPU, GpuShares, gpu_memory, labelled_gpu_count
 from pumice.session.nodes.gpu_devices import fits_idle, ranked_devices
 from pumice.solver.gpu_counts import fits_empty_cluster, idle_gpus, releasing_gpus
 
@@ -19,9 +19,9 @@ __all__ = [
     "gpu_count",
     "gpu_memory",
     "idle_gpus",
+    "labelled_gpu_count",
     "mig_gpus",
     "mig_memory",
     "ranked_devices",
     "releasing_gpus",
-    "told_gpu_count",
 ]

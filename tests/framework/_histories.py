@@ -1,4 +1,4 @@
-"""Clusters of both families that live on: between two cycles anything may happen to any object."""
+"""Clusters of both families whose objects change at random between cycles."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def volcano(seed: int) -> Inventory:
             changes["annotations"] = {"volcano.sh/preemptable": "true"}
         inventory.groups[uid] = replace(group, **changes)
     for uid, pod in inventory.pods.items():
-        name = dice.choice(["", "", "", "volcano", "somebody"])
+        name = dice.choice(["", "", "", "volcano", "other-scheduler"])
         inventory.pods[uid] = replace(pod, scheduler_name=name)
     return inventory
 

@@ -18,6 +18,7 @@ from pumice import (
     Refusal,
     Resource,
     Task,
+    common_depth,
     hookimpl,
 )
 from pumice.manifests import QUEUE_GATE
@@ -26,7 +27,6 @@ from pumice_builtin_plugins.capacity.devices import ClaimReader
 from pumice_builtin_plugins.capacity.queues import (
     CapacityQueue,
     below_common_ancestor,
-    common_depth,
 )
 from pumice_builtin_plugins.capacity.reclaim import VictimSelection
 from pumice_builtin_plugins.capacity.tree import flat_queues, queue_tree
@@ -139,7 +139,9 @@ class Capacity(Plugin):
         l_queue, r_queue = self._queues.get(left.name), self._queues.get(right.name)
         if preemptor is None or l_queue is None or r_queue is None:
             return 0
-        return common_depth(r_queue, preemptor) - common_depth(l_queue, preemptor)
+        return common_depth(r_queue.ancestors, preemptor.ancestors) - common_depth(
+            l_queue.ancestors, preemptor.ancestors
+        )
 
     # -- placement of tasks
 
@@ -242,7 +244,7 @@ class Capacity(Plugin):
         return found if found is not None and found.is_leaf else None
 
     def _open_leaf(self, queue: Queue) -> CapacityQueue | None:
-        return self._leaf(queue) if queue.state == "Open" else None
+        return self._leaf(queue) if queue.is_open else None
 
     def _victim_selection(self) -> VictimSelection:
         return VictimSelection(self._queues, self._columns, self._levels)

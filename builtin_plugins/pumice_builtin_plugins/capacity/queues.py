@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import MIN_RESOURCE, Task
+from pumice import MIN_RESOURCE, Task, common_depth
 from pumice_builtin_plugins.capacity.devices import DeviceAccount, device_capability
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
 from pumice_builtin_plugins.quota.resource_columns import Request, fits
@@ -98,21 +98,11 @@ class CapacityQueue:
         return f"<capacity queue {self.name}>"
 
 
-def common_depth(left: CapacityQueue, right: CapacityQueue) -> int:
-    """How many ancestors two queues have in common."""
-    depth = 0
-    for l_ancestor, r_ancestor in zip(left.ancestors, right.ancestors, strict=False):
-        if l_ancestor is not r_ancestor:
-            break
-        depth += 1
-    return depth
-
-
 def below_common_ancestor(
     left: CapacityQueue, right: CapacityQueue
 ) -> tuple[CapacityQueue, CapacityQueue]:
     """The two queues, or their ancestors, just below their lowest common ancestor."""
-    depth = common_depth(left, right)
+    depth = common_depth(left.ancestors, right.ancestors)
     return (
         left.ancestors[depth] if depth < len(left.ancestors) else left,
         right.ancestors[depth] if depth < len(right.ancestors) else right,

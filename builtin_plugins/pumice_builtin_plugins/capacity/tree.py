@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pumice import Missing, Queue, Resource, Session
+from pumice import Missing, Queue, Resource, Session, queue_path
 from pumice_builtin_plugins.capacity.queues import CapacityQueue
 from pumice_builtin_plugins.quota.queue_accounts import (
     QueueAccount,
@@ -64,17 +64,13 @@ def queue_tree(session: Session, columns: ResourceColumns) -> tuple[dict[str, Ca
 
 def _ancestors(name: str, queues: dict[str, Queue]) -> tuple[str, ...] | str:
     """The names from the root to the parent, or what is wrong."""
-    ancestors: list[str] = []
-    current = name
-    while current != ROOT:
-        parent = queues[current].parent or ROOT
+    top, *path = queue_path(queues, name, root=ROOT)
+    if top.name != ROOT:
+        parent = top.parent or ROOT
         if parent not in queues:
-            return f"queue {current} has the unknown parent {parent!r}"
-        if parent == name or parent in ancestors:
-            return f"queue {name} is below itself"
-        ancestors.append(parent)
-        current = parent
-    return tuple(reversed(ancestors))
+            return f"queue {top.name} has the unknown parent {parent!r}"
+        return f"queue {name} is below itself"
+    return tuple(queue.name for queue in (top, *path[:-1])) if path else ()
 
 
 def _add_account(ancestor: QueueAccount, leaf: QueueAccount) -> None:

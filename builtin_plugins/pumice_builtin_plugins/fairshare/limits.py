@@ -16,7 +16,7 @@ NOT_OPEN = "QueueNotOpen"
 
 def refusal(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
     """Why the queue or an ancestor cannot hold the request; None: it can."""
-    if leaf.queue.state != "Open":
+    if not leaf.queue.is_open:
         return Refusal(NOT_OPEN, f"queue {leaf.name} is {leaf.queue.state}", {"queue": leaf.name})
     return over_limit(leaf, job, requested) or over_quota(leaf, job, requested)
 

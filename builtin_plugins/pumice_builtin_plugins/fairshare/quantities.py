@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pumice import ALLOCATED_STATUSES, Job, Resource, Session, Task, TaskStatus
+from pumice import ALLOCATED_STATUSES, USED_STATUSES, Job, Resource, Session, Task, TaskStatus
 from pumice.gpu import AMD_GPU, GPU, mig_gpus
 from pumice_builtin_plugins.gpu.nodes import is_healthy
 
@@ -25,7 +25,6 @@ _MIN_GPU_MEMORY = 100
 _OWN_SCHEDULERS = frozenset({"", "kai-scheduler", "pumice", "volcano"})
 _UTILITY_APPS = frozenset({"kai-resource-reservation", "scaling-pod"})
 _GPU_WORKER = "node-role.kubernetes.io/gpu-worker"
-_USED_STATUSES = ALLOCATED_STATUSES | {TaskStatus.PIPELINED, TaskStatus.RELEASING}
 
 
 class TaskQuantities:
@@ -122,7 +121,7 @@ class TaskQuantities:
         cpu, memory, *_ = vector = self._nodes.allocatable[row].tolist()
         gpus = 0 if workers_only and _GPU_WORKER not in node.labels else self._gpus(vector)
         for entry in self._nodes.held[row].values():
-            if entry.status in _USED_STATUSES and _is_foreign(entry.task, own):
+            if entry.status in USED_STATUSES and _is_foreign(entry.task, own):
                 used = self.quota(entry.task)
                 cpu, memory, gpus = cpu - used[0], memory - used[1], gpus - used[2]
         return cpu, memory, gpus

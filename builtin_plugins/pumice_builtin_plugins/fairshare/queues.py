@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice import Queue, Resource, Session
+from pumice import Queue, Resource, Session, common_depth
 from pumice.gpu import GPU
 from pumice_builtin_plugins.fairshare.quantities import (
     NAMES,
@@ -206,11 +206,9 @@ def top_down(tree: Mapping[str, FairQueue]) -> Iterator[FairQueue]:
 
 def below_common_ancestor(left: FairQueue, right: FairQueue) -> tuple[FairQueue, FairQueue]:
     """The two queues, or their ancestors, just below their lowest common ancestor."""
-    pair = (left, right)
-    for pair in zip(reversed(left.path), reversed(right.path), strict=False):
-        if pair[0] is not pair[1]:
-            break
-    return pair
+    l_path, r_path = left.path[::-1], right.path[::-1]
+    depth = min(common_depth(l_path, r_path), len(l_path) - 1, len(r_path) - 1)
+    return l_path[depth], r_path[depth]
 
 
 def count_jobs(tree: Mapping[str, FairQueue], session: Session, quantities: TaskQuantities) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
-from pumice import ALLOCATED_STATUSES, Job, Plan, Task, TaskStatus
+from pumice import ACTIVE_STATUSES, Job, Plan, Task
 from pumice_builtin_plugins.fairshare.quantities import (
     Quantities,
     TaskQuantities,
@@ -16,8 +16,6 @@ from pumice_builtin_plugins.fairshare.quantities import (
     within,
 )
 from pumice_builtin_plugins.fairshare.queues import FairQueue, below_common_ancestor
-
-_ACTIVE = ALLOCATED_STATUSES | {TaskStatus.PIPELINED}
 
 
 class EvictionUnit(NamedTuple):
@@ -89,7 +87,7 @@ def eviction_units(
     """
     if len(tasks) == 1:
         # A single task is one unit, whether core or elastic.
-        moved = ignore_moved and tasks[0].status in _ACTIVE
+        moved = ignore_moved and tasks[0].status in ACTIVE_STATUSES
         return [] if moved else [eviction_unit(tasks, quantities)]
     counts: dict[str, int] = {}
     core: list[Task] = []
@@ -101,8 +99,8 @@ def eviction_units(
         minimum = job.sub_jobs[pod_set].min_available
         (core if counts[pod_set] <= minimum else elastic).append(task)
     if ignore_moved:
-        core = [task for task in core if task.status not in _ACTIVE]
-        elastic = [task for task in elastic if task.status not in _ACTIVE]
+        core = [task for task in core if task.status not in ACTIVE_STATUSES]
+        elastic = [task for task in elastic if task.status not in ACTIVE_STATUSES]
     units = [eviction_unit([task], quantities) for task in elastic]
     return [*units, eviction_unit(core, quantities)] if core else units
 

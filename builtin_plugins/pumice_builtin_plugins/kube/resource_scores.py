@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice import Held, NodeTable, Pod, SnapshotCache, Task
+from pumice import NodeTable, NodeTask, Pod, SnapshotCache, Task
 from pumice_builtin_plugins.kube.assumed_request import assumed_request
 
 _GPU = "nvidia.com/gpu"
@@ -58,7 +58,7 @@ class ResourceScores:
         # Reading a number through a memoryview takes a third of the time of the array.
         self._views = [column.data for column in (*self._assumed, *self._used)]
 
-    def _sum_of(self, held: Mapping[str, Held]) -> list[int]:
+    def _sum_of(self, held: Mapping[str, NodeTask]) -> list[int]:
         """The requests of all tasks on a node."""
         if not held:
             return _NO_REQUEST

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from pumice import Node, NodeHandle, NodeView, Plugin, Scope, Task, hookimpl
-from pumice.gpu import GPU, told_gpu_count
+from pumice.gpu import GPU, labelled_gpu_count
 from pumice_builtin_plugins.gpu.nodes import wants_gpus
 from pumice_builtin_plugins.nodeplacement.free_range import FreeRange
 
@@ -103,7 +103,7 @@ class NodePlacement(Plugin):
 
 def _labelled_gpus(node: Node) -> float:
     """The number of GPUs in the node's label; NaN: it has none."""
-    count = told_gpu_count(node)
+    count = labelled_gpu_count(node)
     return math.nan if count is None else count
 
 

@@ -54,7 +54,7 @@ class Proportion(Plugin):
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:
         account = self._accounts[job.queue]
-        if account.queue.state != "Open":
+        if not account.queue.is_open:
             return refuse_for(job, f"queue {job.queue} is {account.queue.state}")
         insufficient = account.insufficient(min_request(job))
         if insufficient:
@@ -183,7 +183,7 @@ class Proportion(Plugin):
         account = self._accounts.get(queue.name)
         if account is None:
             return None
-        return queue.state == "Open" and fits(account.allocated, request, account.bound)
+        return queue.is_open and fits(account.allocated, request, account.bound)
 
     def _simulated(self, cycle_state: dict[str, Any], account: QueueAccount) -> list[int]:
         """What the queue holds in this simulation; copied when the simulation first changes it."""

@@ -16,13 +16,13 @@ class Backend(Protocol):
     def snapshot(self) -> Inventory:
         """The facts as they are now.
 
-        An object that has changed since the last time is a new one, for objects are told apart by
-        identity; one that has not is best given as it was, for then nothing is made of it again.
+        An object that has changed since the last time is a new one, because objects are compared by
+        identity. One that has not should be the same object, so that nothing is rebuilt for it.
         """
         ...
 
     def apply(self, decisions: Decisions) -> None:
-        """Carry the decisions of a cycle out."""
+        """Carry out the decisions of a cycle."""
         ...
 
     def now(self) -> float:

@@ -47,7 +47,7 @@ class MemoryBackend:
         self._between = between
         self._eviction_takes = eviction_takes
         self._terminating: dict[str, int] = {}
-        """By uid of an evicted pod: for how many more cycles it holds its room."""
+        """By uid of an evicted pod: for how many more cycles it holds its resources."""
         self._due: list[Decisions] = []
         self.history: list[Decisions] = []
         """The decisions of every cycle so far."""
@@ -86,14 +86,14 @@ class MemoryBackend:
 
     def advance(self) -> None:
         """Carry out what was decided since the last time."""
-        # A cluster of an earlier cycle still looks at the old tables.
+        # The cluster of an earlier cycle refers to the old tables.
         pods, groups = dict(self._inventory.pods), dict(self._inventory.groups)
         self._inventory = replace(self._inventory, pods=pods, groups=groups)
         self._wait_for_terminating()
         for decisions in self._due:
             for bind in decisions.binds:
                 self._start(bind)
-            # A task may be evicted twice in one cycle, for two claimants.
+            # A task may be evicted twice in one cycle, for two preemptors.
             for uid in dict.fromkeys(eviction.uid for eviction in decisions.evictions):
                 self._evict(uid)
             if self._between == "recreate":
@@ -149,10 +149,12 @@ class MemoryBackend:
             self._end(uid)
 
     def _recreate_terminated(self) -> None:
-        """Pods that were going before the cycle are gone, too, and their controllers act."""
+        """End the pods that were terminating before the cycle, and recreate them."""
         for uid, pod in list(self._inventory.pods.items()):
-            going = pod.deleted is not None or pod.status_override == TaskStatus.RELEASING.label
-            if going and uid not in self._terminating and self.recreates(pod):
+            terminating = (
+                pod.deleted is not None or pod.status_override == TaskStatus.RELEASING.label
+            )
+            if terminating and uid not in self._terminating and self.recreates(pod):
                 self._end(uid)
 
     def recreates(self, pod: Pod) -> bool:
@@ -186,7 +188,7 @@ class MemoryBackend:
 
 
 def latest(inventory: Inventory) -> float:
-    """The latest time that any object tells; a fixed time where none does."""
+    """The latest time that any object states; a fixed time where none does."""
     created = (
         fact.created
         for facts in (inventory.pods, inventory.nodes, inventory.groups, inventory.queues)
@@ -217,5 +219,5 @@ def _status(group: PodGroup) -> tuple[str, float | None, float | None]:
 
 
 def _by_type(conditions: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """One condition a type, the last one told."""
+    """One condition per type, the last one given."""
     return tuple({condition.get("type"): condition for condition in conditions}.values())

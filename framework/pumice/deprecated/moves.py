@@ -18,6 +18,8 @@ class Moves(NamedTuple):
     """(module, class, old attribute) → new attribute; module and class as they are called now."""
     keywords: dict[tuple[str, str, str], str]
     """(module, class, old keyword of its constructor) → new keyword."""
+    removed: dict[tuple[str, str], str]
+    """(old module, name or ``Class.attribute``) without a successor → what to use instead."""
 
 
 _V0_2 = Moves(
@@ -131,8 +133,56 @@ _V0_2 = Moves(
         ("pumice.solver.scenario", "Scenario"): ("pumice.solver.plan", "Plan"),
         ("pumice.solver.slots", "Slots"): ("pumice.solver.capacity_bound", "CapacityBound"),
         ("pumice.solver.walk", "VictimWalk"): ("pumice.solver.victim_sequence", "VictimSequence"),
+        ("pumice.model.describe", "parse_bool"): (
+            "pumice.model.families.volcano.family",
+            "parse_bool",
+        ),
+        ("pumice.model.describe", "revocable_zone"): (
+            "pumice.model.families.volcano.family",
+            "revocable_zone",
+        ),
+        ("pumice.model.kai_nodes", "describe_kai_nodes"): (
+            "pumice.model.families.kai.nodes",
+            "count_kai_gpus",
+        ),
+        ("pumice.model.kai_nodes", "describe_kai_rows"): (
+            "pumice.model.families.kai.nodes",
+            "count_kai_gpus_of",
+        ),
+        ("pumice.model.kai_nodes", "is_kai"): ("pumice.model.families.kai.nodes", "has_kai_jobs"),
+        ("pumice.model.kai_task", "describe_kai_task"): (
+            "pumice.model.families.kai.tasks",
+            "read_kai_task",
+        ),
+        ("pumice.session.chunks", "has_pending"): ("pumice.model.gang", "has_pending"),
+        ("pumice.session.chunks", "is_elastic"): ("pumice.model.gang", "is_elastic"),
+        ("pumice.session.chunks", "is_gang_satisfied"): ("pumice.model.gang", "is_gang_satisfied"),
+        ("pumice.session.chunks", "is_ready_to_schedule"): (
+            "pumice.model.gang",
+            "is_ready_to_schedule",
+        ),
+        ("pumice.session.chunks", "used_count"): ("pumice.model.gang", "used_count"),
+        ("pumice.session.chunks", "job_used_count"): ("pumice.model.gang", "used_count"),
+        ("pumice.model.nodes", "Held"): ("pumice.model.nodes", "NodeTask"),
+        ("pumice.model.nodes", "GpuBooks"): ("pumice.model.nodes", "DeviceCounts"),
+        ("pumice.model.gpus", "told_gpu_count"): (
+            "pumice.model.gpu.shares",
+            "labelled_gpu_count",
+        ),
+        ("pumice.model.as_found", "note_job"): ("pumice.model.incremental.restore", "record_job"),
+        ("pumice.model.as_found", "note_task"): ("pumice.model.incremental.restore", "record_task"),
+        ("pumice.model.as_found", "restore_books"): (
+            "pumice.model.incremental.restore",
+            "restore_counts",
+        ),
+        ("pumice.scenarios.outcome", "judge"): ("pumice.scenarios.outcome", "mismatches"),
     },
     attributes={
+        ("pumice.model.members", "Members", "sort_anew"): "sort_by_status",
+        ("pumice.model.nodes", "NodeTable", "gpu_books"): "device_counts",
+        ("pumice.model.nodes", "NodeTable", "reset_gpu_books"): "restore_device_counts",
+        ("pumice.model.nodes", "NodeTable", "tells_changes"): "reports_changes",
+        ("pumice.session.statement", "Operation", "gpu_books"): "device_counts",
         ("pumice.model.cluster", "Cluster", "found"): "snapshot_cache",
         ("pumice.model.job", "Job", "found"): "initial",
         ("pumice.model.job", "SubJob", "found"): "initial",
@@ -145,6 +195,26 @@ _V0_2 = Moves(
     },
     keywords={
         ("pumice.solver.search", "Solver", "ghosts"): "stale_releases",
+    },
+    removed={
+        ("pumice.model.cluster", "Cluster.extra"): "typed fields of Inventory",
+        ("pumice.model.facts", "Inventory.extra"): (
+            "feature_gates, node_usage, queue_usage, min_node_gpu_memory, scheduler_params"
+        ),
+        ("pumice.model.facts", "Node.extra"): "max_pods, labels",
+        ("pumice.model.facts", "Pod.extra"): "status_override, gpu_groups, created, labels",
+        ("pumice.model.facts", "PodGroup.extra"): (
+            "priority, preemptibility, created, last_start, stale_since, quota_min_resources"
+        ),
+        ("pumice.model.facts", "Queue.extra"): "created",
+        ("pumice.model.kai_task", "describe_whole_gpus"): "pumice.model.gpu.request",
+        ("pumice.model.pod_sets", "depends_on_time"): "times of pod groups are absolute",
+        ("pumice.model.pod_sets", "describe_kai_job"): "pumice.model.families.kai.family.Kai",
+        ("pumice.model.pod_sets", "tell_times"): "Job.read_status",
+        ("pumice.model.topology", "HyperNodeTree.from_tiers"): "HyperNode objects",
+        ("pumice.scenarios.cluster", "build"): "pumice.scenarios.cluster.read",
+        ("pumice.scenarios.cluster", "grown"): "pumice.scenarios.cluster.with_objects",
+        ("pumice.scenarios.scenario", "Scenario.all_facts"): "Scenario.facts",
     },
 )
 

@@ -46,7 +46,7 @@ class Cluster:
     total: np.ndarray
     """What all nodes have, by dimension."""
     snapshot_cache: SnapshotCache
-    """What plugins make of the cluster as the cycle found it."""
+    """What plugins compute of the cluster before the cycle changes it, cached between cycles."""
     job_journal: list[Job] = field(default_factory=list)
     """Jobs in the order in which their tasks changed status."""
 
@@ -56,7 +56,7 @@ def build_cluster(
 ) -> Cluster:
     """Make a cycle's own, mutable view of the facts.
 
-    Pods of other schedulers than those named take room on their nodes and belong to no job.
+    Pods of other schedulers than those named count on their nodes and belong to no job.
     """
     kai = has_kai_jobs(inventory)
     dimensions = Dimensions({*scalars_of(inventory), GPU} if kai else scalars_of(inventory))

@@ -1,7 +1,7 @@
 """Cursors into the journals of a cluster: what has changed since the last look.
 
-Whoever caches something per node or per job keeps a cursor beside it and brings up to date what
-the cursor reports.
+A cache with an entry per node or per job has a cursor and updates the entries that the cursor
+reports.
 """
 
 from __future__ import annotations

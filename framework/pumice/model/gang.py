@@ -1,24 +1,30 @@
-"""Minimums inside a job: by role of its tasks and by group of its sub-jobs."""
+"""Gangs: minimums of a job, its roles and its sub-jobs, and how many of its tasks count."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 
-from pumice.model.job import Job, SubJob
-from pumice.model.task import ALLOCATED_STATUSES, Task, TaskStatus
+from pumice.model.job import Job, Members, SubJob
+from pumice.model.task import (
+    ACTIVE_STATUSES,
+    READY_STATUSES,
+    USED_STATUSES,
+    VALID_STATUSES,
+    Task,
+    TaskStatus,
+)
 
 _S = TaskStatus
-_PLACED = ALLOCATED_STATUSES | {_S.SUCCEEDED}
 
 
 def _is_valid(task: Task) -> bool:
-    return task.status in _PLACED or task.status in (_S.PIPELINED, _S.PENDING)
+    return task.status in VALID_STATUSES
 
 
 def is_ready_task(task: Task) -> bool:
     """Placed or done, or pending without asking for anything."""
-    return task.status in _PLACED or (task.status is _S.PENDING and task.best_effort)
+    return task.status in READY_STATUSES or (task.status is _S.PENDING and task.best_effort)
 
 
 def _is_pipelined(task: Task) -> bool:
@@ -48,16 +54,16 @@ def counts_roles(job: Job) -> bool:
 def _roles_hold(job: Job, counts: Callable[[Task], bool]) -> bool:
     if not counts_roles(job):
         return True
-    found = Counter(task.role for task in job.tasks.values() if counts(task))
-    return all(found[role] >= minimum for role, minimum in job.role_min.items())
+    counted = Counter(task.role for task in job.tasks.values() if counts(task))
+    return all(counted[role] >= minimum for role, minimum in job.role_min.items())
 
 
 def sub_jobs_valid(job: Job) -> bool:
     """Whether every group has as many sub-jobs as it needs."""
     if not job.min_sub_jobs:
         return True
-    found = Counter(sub_job.group_id for sub_job in job.sub_jobs.values())
-    return all(found[group] >= minimum for group, minimum in job.min_sub_jobs.items())
+    counted = Counter(sub_job.group_id for sub_job in job.sub_jobs.values())
+    return all(counted[group] >= minimum for group, minimum in job.min_sub_jobs.items())
 
 
 def sub_jobs_ready(job: Job) -> bool:
@@ -73,5 +79,45 @@ def sub_jobs_pipelined(job: Job) -> bool:
 def _sub_jobs_hold(job: Job, holds: Callable[[SubJob], bool]) -> bool:
     if not job.min_sub_jobs:
         return True
-    found = Counter(s.group_id for s in job.sub_jobs.values() if holds(s))
-    return all(found[group] >= minimum for group, minimum in job.min_sub_jobs.items() if minimum)
+    counted = Counter(s.group_id for s in job.sub_jobs.values() if holds(s))
+    return all(counted[group] >= minimum for group, minimum in job.min_sub_jobs.items() if minimum)
+
+
+def active_count(members: Members) -> int:
+    """How many tasks hold their request on a node or are pipelined to one."""
+    _, allocated, pipelined, binding, bound, running, _, _, _, _ = members.by_status
+    return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
+
+
+def used_count(members: Members) -> int:
+    """As :func:`active_count`, releasing tasks included."""
+    return members.count(*USED_STATUSES)
+
+
+def active_tasks(members: Members) -> list[Task]:
+    """The tasks that hold their request on a node or are pipelined to one."""
+    return members.having(*ACTIVE_STATUSES)
+
+
+def is_elastic(job: Job) -> bool:
+    """Whether some pod set has more tasks than it needs."""
+    return any(len(p.tasks) > p.min_available for p in job.sub_jobs.values())
+
+
+def is_gang_satisfied(job: Job) -> bool:
+    """Whether every pod set uses at least its minimum."""
+    return all(used_count(p) >= p.min_available for p in job.sub_jobs.values())
+
+
+def is_ready_to_schedule(job: Job) -> bool:
+    """Whether every pod set has enough tasks that could run."""
+    return all(
+        active_count(p) + sum(1 for t in p.by_status[_S.PENDING].values() if not t.gated)
+        >= p.min_available
+        for p in job.sub_jobs.values()
+    )
+
+
+def has_pending(job: Job) -> bool:
+    """Whether a pending task is not held back by a gate."""
+    return any(not task.gated for task in job.by_status[_S.PENDING].values())

@@ -1,4 +1,4 @@
-"""The books must add up: checked after every action in tests and with ``--check``."""
+"""Consistency of a session's counts: checked after every action in tests and with ``--check``."""
 
 from __future__ import annotations
 

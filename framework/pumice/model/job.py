@@ -3,179 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pumice.model.members import NO_TASKS, Members
+from pumice.model.sub_job import SubJob
 from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
 
 if TYPE_CHECKING:
     from pumice.fit_errors import FitErrors
-    from pumice.model.facts import NetworkTopology, PodGroup, Raw, SubGroupPolicy
+    from pumice.model.facts import NetworkTopology, PodGroup, SubGroupPolicy
     from pumice.model.families.kai.pod_sets import SubGroupSet
     from pumice.model.resources import Resource
     from pumice.verdicts import Refusal
 
+__all__ = ["Job", "Members", "SubJob", "is_hard"]
+
 _S = TaskStatus
-_READY = (_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED, _S.SUCCEEDED)
-_VALID = (*_READY, _S.PIPELINED, _S.PENDING)
-_STATUSES = len(TaskStatus)
-_by_key = attrgetter("key")
-_NOBODY = cast("dict[str, Task]", MappingProxyType({}))
-"""Stands for the tasks of a status that no task of a job ever had: most jobs know two."""
-
-
-class Members:
-    """Tasks counted by status: what a job and a sub-job have in common."""
-
-    __slots__ = ("by_status", "min_available", "pending_best_effort", "tasks", "uid")
-
-    def __init__(self, uid: str, min_available: int) -> None:
-        self.uid = uid
-        """``namespace/name`` of the job, with the name of the part for a sub-job."""
-        self.min_available = min_available
-        """How many tasks must run together (minAvailable)."""
-        self.tasks: dict[str, Task] = {}
-        """The tasks by uid."""
-        self.by_status: list[dict[str, Task]] = [_NOBODY] * _STATUSES
-        """By status: the tasks that have it, by uid. Ask anew after a change."""
-        self.pending_best_effort = 0
-        """How many pending tasks request nothing."""
-
-    def _enter(self, task: Task, status: TaskStatus) -> None:
-        tasks = self.by_status[status]
-        if tasks is _NOBODY:
-            tasks = self.by_status[status] = {}
-        tasks[task.uid] = task
-        if status == _S.PENDING and task.best_effort:
-            self.pending_best_effort += 1
-
-    def sort_anew(self) -> None:
-        """Sort the tasks by the statuses that they have now."""
-        self.by_status = [_NOBODY] * _STATUSES
-        self.pending_best_effort = 0
-        for task in self.tasks.values():
-            self._enter(task, task.status)
-
-    def count(self, *statuses: TaskStatus) -> int:
-        """How many tasks have one of these statuses."""
-        by_status = self.by_status
-        return sum(len(by_status[status]) for status in statuses)
-
-    def having(self, *statuses: TaskStatus) -> list[Task]:
-        """The tasks in these statuses, by status and name: undo does not change the order."""
-        by_status = self.by_status
-        return [
-            task for status in statuses for task in sorted(by_status[status].values(), key=_by_key)
-        ]
-
-    @property
-    def pending(self) -> list[Task]:
-        """The pending tasks, by name."""
-        return self.having(_S.PENDING)
-
-    @property
-    def ready_count(self) -> int:
-        """Tasks that are placed for real, or done."""
-        _, allocated, _, binding, bound, running, _, succeeded, _, _ = self.by_status
-        return len(allocated) + len(binding) + len(bound) + len(running) + len(succeeded)
-
-    @property
-    def waiting_count(self) -> int:
-        """Tasks that wait for promised room."""
-        return len(self.by_status[_S.PIPELINED])
-
-    @property
-    def valid_count(self) -> int:
-        """Tasks that are placed, done, pipelined or pending."""
-        return self.count(*_VALID)
-
-    @property
-    def allocated_count(self) -> int:
-        """Tasks that hold their request on a node."""
-        _, allocated, _, binding, bound, running, _, _, _, _ = self.by_status
-        return len(allocated) + len(binding) + len(bound) + len(running)
-
-    @property
-    def scheduled_count(self) -> int:
-        """Tasks that run, are bound, or are done."""
-        return self.count(_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED)
-
-    @property
-    def releasing_scheduled_count(self) -> int:
-        """Tasks on a node that are being evicted."""
-        return sum(1 for task in self.by_status[_S.RELEASING].values() if task.node)
-
-    def is_ready(self) -> bool:
-        """Whether enough tasks are placed or done to meet minAvailable."""
-        return self.ready_count + self.pending_best_effort >= self.min_available
-
-    def is_pipelined(self) -> bool:
-        """Whether enough tasks are placed, done or pipelined to meet minAvailable."""
-        held = self.waiting_count + self.ready_count
-        return held + self.pending_best_effort >= self.min_available
-
-    def is_starving(self) -> bool:
-        """Whether placed and pipelined tasks are fewer than minAvailable."""
-        return self.waiting_count + self.ready_count < self.min_available
-
-
-class SubJob(Members):
-    """A part of a job with a minimum, and a topology, of its own."""
-
-    __slots__ = (
-        "allocated_hyper_node",
-        "group_id",
-        "initial",
-        "job",
-        "match_index",
-        "name",
-        "network_topology",
-        "nominated_hyper_node",
-        "parent",
-        "priority",
-        "topology_constraint",
-    )
-
-    def __init__(
-        self,
-        uid: str,
-        job: Job,
-        *,
-        group_id: str,
-        min_available: int,
-        name: str = "",
-        match_index: int = 0,
-        network_topology: NetworkTopology | None = None,
-    ) -> None:
-        super().__init__(uid, min_available)
-        self.job = job
-        """The job that it is a part of."""
-        self.group_id = group_id
-        """The rule, or group, of sub-jobs that it belongs to."""
-        self.name = name
-        """The name of the sub-group."""
-        self.match_index = match_index
-        """The number that its tasks' labels give, to order sub-jobs of one rule."""
-        self.network_topology = network_topology
-        """How close together its tasks must be."""
-        self.priority = 0
-        """Its priority among the sub-jobs of the job."""
-        self.allocated_hyper_node = ""
-        """The lowest hypernode that has all tasks placed so far."""
-        self.nominated_hyper_node = ""
-        """The hypernode that an action chose for it."""
-        self.topology_constraint: Raw | None = None
-        """KAI's topology constraint, as read."""
-        self.parent: SubGroupSet | None = None
-        """For a pod set: the inner sub-group above it."""
-        self.initial: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
-
-    def __repr__(self) -> str:
-        return f"<sub-job {self.uid}>"
 
 
 class Job(Members):
@@ -281,7 +126,7 @@ class Job(Members):
         self.state: dict[str, Any] = {}
         """Notes of plugins and actions for this cycle, by name."""
         self.initial: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
+        """Its state when the cycle began, see :mod:`pumice.model.incremental.restore`."""
 
     def read_status(self, group: PodGroup) -> None:
         """Take over the status of the pod group, of which nothing else has changed."""
@@ -355,7 +200,7 @@ class Job(Members):
         uid = task.uid
         for by_status in (self.by_status, sub_job.by_status):
             del by_status[old][uid]
-            if by_status[status] is _NOBODY:
+            if by_status[status] is NO_TASKS:
                 by_status[status] = {}
             by_status[status][uid] = task
         task.status = status

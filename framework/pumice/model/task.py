@@ -24,12 +24,12 @@ class TaskStatus(enum.IntEnum):
     ALLOCATED = 1
     """Placed, the bind is not sent yet."""
     PIPELINED = 2
-    """Promised room that is still being freed."""
+    """Waits on a node for resources that are being released."""
     BINDING = 3
     BOUND = 4
     RUNNING = 5
     RELEASING = 6
-    """Being evicted or deleted; its room is free only later."""
+    """Being evicted or deleted; its resources become idle later."""
     SUCCEEDED = 7
     FAILED = 8
     UNKNOWN = 9
@@ -43,8 +43,18 @@ class TaskStatus(enum.IntEnum):
 _S = TaskStatus
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
 """Statuses of a task that holds its request on a node."""
-SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
+ACTIVE_STATUSES = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
+"""Statuses of a task that holds its request on a node or is pipelined to one."""
+USED_STATUSES = (*ACTIVE_STATUSES, _S.RELEASING)
+"""The active statuses, and that of a task which is being evicted or deleted."""
 COMPLETED_STATUSES = frozenset({_S.SUCCEEDED, _S.FAILED})
+"""Statuses of a task that has ended."""
+READY_STATUSES = ALLOCATED_STATUSES | {_S.SUCCEEDED}
+"""Statuses of a task that counts towards the minimum of a ready gang."""
+VALID_STATUSES = READY_STATUSES | {_S.PIPELINED, _S.PENDING}
+"""Statuses of a task that could still count towards the minimum of its gang."""
+SCHEDULED_STATUSES = frozenset({_S.RUNNING, _S.BOUND, _S.FAILED, _S.SUCCEEDED})
+"""Statuses of a task that has been bound to a node."""
 PREEMPTABLE_STATUSES = frozenset({_S.BOUND, _S.RUNNING})
 """Statuses of a task that may be a victim of preemption."""
 IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
@@ -141,7 +151,7 @@ class Task:
         self.revocable_zone = ""
         """The revocable zone that it may use (Volcano's tdm)."""
         self.eviction_occurred = False
-        """Whether somebody was evicted to make the promised room."""
+        """Whether tasks were evicted so that it could be pipelined."""
         self.job_hyper_node = ""
         """Hypernode of the tasks of this job placed so far, while this one is being placed."""
         self.last_transaction: Transaction | None = None
@@ -149,11 +159,11 @@ class Task:
         self.constraints: Hashable = constraints_key(pod)
         """What it asks of a node besides resources, as a value to compare by."""
         self.compared: tuple[int, ...] = CPU_AND_MEMORY
-        """Dimensions in which a node must have room even where the task asks for nothing."""
+        """Dimensions that are compared with a node even where the task requests nothing."""
         self.class_id = -1
         """Session's number for tasks that ask the same; -1 until first asked."""
         self.gpu: GpuRequest = NO_GPU
-        """What the task asks of GPUs, where its family tells shares of GPUs from whole ones."""
+        """Its GPU request, where its family distinguishes shares of GPUs from whole ones."""
         self.gpu_groups: tuple[str, ...] = ()
         """The groups of pods with which it shares devices."""
         self.virtual = False
@@ -161,7 +171,7 @@ class Task:
         self.state: dict[str, Any] = {}
         """Per-plugin notes for this cycle, by plugin name (what pre_predicate prepared)."""
         self.initial: tuple[Any, ...] = ()
-        """What the cycle found of it, see :mod:`pumice.model.incremental.restore`."""
+        """Its state when the cycle began, see :mod:`pumice.model.incremental.restore`."""
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -74,19 +74,19 @@ class HyperNodeTree:
 
     @staticmethod
     def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node]) -> set[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         for member in hyper_node.members:
             if member.get("type") != "Node":
                 continue
             selector = member.get("selector", {})
             if exact := selector.get("exactMatch"):
-                found |= {node.name for node in nodes if node.name == exact.get("name")}
+                names |= {node.name for node in nodes if node.name == exact.get("name")}
             if regex := selector.get("regexMatch"):
                 pattern = re.compile(regex.get("pattern", ""))
-                found |= {node.name for node in nodes if pattern.search(node.name)}
+                names |= {node.name for node in nodes if pattern.search(node.name)}
             if labels := selector.get("labelMatch"):
-                found |= {node.name for node in nodes if matches_selector(labels, node.labels)}
-        return found
+                names |= {node.name for node in nodes if matches_selector(labels, node.labels)}
+        return names
 
     def _collect(
         self, name: str, direct: Mapping[str, set[str]], above: tuple[str, ...]
@@ -94,11 +94,11 @@ class HyperNodeTree:
         if name in above:
             self._broken(f"hypernodes form a cycle: {' > '.join((*above, name))}")
             return set()
-        found = set(direct[name])
+        below = set(direct[name])
         for child in self.children[name]:
-            found |= self._collect(child, direct, (*above, name))
-        self.nodes[name] = sorted(found)
-        return found
+            below |= self._collect(child, direct, (*above, name))
+        self.nodes[name] = sorted(below)
+        return below
 
     def ancestors(self, name: str) -> list[str]:
         """The hypernode itself and everything above it, bottom up."""

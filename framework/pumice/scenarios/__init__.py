@@ -1,4 +1,4 @@
-"""Scenario files, unit tests of a policy: finding, reading, running and judging them."""
+"""Scenario files, unit tests of a policy: finding, reading, running and checking them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _WORDS = re.compile(rb"|".join(mark.encode() for mark in _MARKS))
 
 
 class _Top(Struct):
-    """As much of a file as tells whether it holds scenarios."""
+    """As much of a file as shows whether it has scenarios."""
 
     expect: Raw = Raw()
     scenarios: Raw = Raw()
@@ -90,7 +90,7 @@ def _candidates(folder: Path) -> list[Path]:
 
 
 def _is_scenario(file: Path) -> bool:
-    """Whether the file means to be one: a file with a mistake in it should be told about."""
+    """Whether the file is meant as one: a file with a mistake in it must be reported."""
     text = _content(file)
     if not _WORDS.search(text):
         return False

@@ -21,7 +21,7 @@ class Mismatch:
     expected: str
     actual: str
     job: str = ""
-    """The job it is about, whose reason may tell why."""
+    """The job it is about, whose reason may explain it."""
 
     def __str__(self) -> str:
         return f"{self.what}: expected {self.expected}, got {self.actual}"
@@ -98,7 +98,7 @@ class Outcome:
         return self.states[task].job if task in self.states else ""
 
 
-def judge(expect: Expect, outcome: Outcome) -> list[Mismatch]:
+def mismatches(expect: Expect, outcome: Outcome) -> list[Mismatch]:
     """Everything that differs."""
     return [
         mismatch

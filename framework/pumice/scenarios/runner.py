@@ -1,4 +1,4 @@
-"""Runs scenarios: a policy on an embedded cluster for some cycles, then the judgement."""
+"""Runs scenarios: a policy on an embedded cluster for some cycles, then the check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pumice.scenarios import cluster
 from pumice.scenarios.backend import ScenarioBackend
 from pumice.scenarios.facts import add_facts, with_sharding
 from pumice.scenarios.files import read_file
-from pumice.scenarios.outcome import Mismatch, Outcome, Result, State, judge
+from pumice.scenarios.outcome import Mismatch, Outcome, Result, State, mismatches
 from pumice.scenarios.params import with_params
 from pumice.scenarios.scenario import Extra, Scenario, parse
 from pumice.scheduler import Scheduler
@@ -72,7 +72,7 @@ class Runner:
             return replace(blank, verdict="skipped", missing=tuple(parts))
         except PumiceError as error:
             return replace(blank, error=_text(error))
-        except Exception as error:  # a plugin or action at fault costs its scenario only
+        except Exception as error:  # a faulty plugin or action fails its scenario only
             return replace(blank, error=f"{type(error).__name__}: {error}{_place(error)}")
 
     def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
@@ -103,12 +103,12 @@ class Runner:
             scheduler.run_once(extra.cycle_actions[number - 1] if extra.cycle_actions else None)
         scheduler.close()
         outcome = _outcome(backend, extra)
-        mismatches = judge(scenario.expect, outcome)
+        wrong = mismatches(scenario.expect, outcome)
         return replace(
             blank,
-            verdict="failed" if mismatches else "passed",
-            mismatches=tuple(mismatches),
-            reasons=_reasons(mismatches, backend.history[-1]),
+            verdict="failed" if wrong else "passed",
+            mismatches=tuple(wrong),
+            reasons=_reasons(wrong, backend.history[-1]),
             warnings=tuple(str(problem) for problem in backend.snapshot().problems),
         )
 
@@ -118,17 +118,17 @@ class Runner:
         key = msgspec.json.encode(
             [scenario.dialect, str(file.parent) if isinstance(config, str) else "", config, params]
         )
-        found = self._policies.get(key)
-        if found is None:
+        loaded = self._policies.get(key)
+        if loaded is None:
             try:
                 policy = self._load(config, scenario.dialect, file, params)
-                found = fatal(policy).without(self._plain)
+                loaded = fatal(policy).without(self._plain)
             except MissingParts as missing:
-                found = missing
-            self._policies[key] = found
-        if isinstance(found, MissingParts):
-            raise found.with_traceback(None)
-        return found
+                loaded = missing
+            self._policies[key] = loaded
+        if isinstance(loaded, MissingParts):
+            raise loaded.with_traceback(None)
+        return loaded
 
     def _load(
         self,
@@ -193,8 +193,8 @@ def _outcome(backend: ScenarioBackend, extra: Extra) -> Outcome:
     )
 
 
-def _reasons(mismatches: list[Mismatch], last: Decisions) -> tuple[tuple[str, str], ...]:
-    jobs = {mismatch.job for mismatch in mismatches}
+def _reasons(wrong: list[Mismatch], last: Decisions) -> tuple[tuple[str, str], ...]:
+    jobs = {mismatch.job for mismatch in wrong}
     waiting = (state for state in last.jobs if state.reason and state.job in jobs)
     return tuple((state.job, state.reason) for state in waiting)
 

@@ -43,11 +43,11 @@ class Expect(Struct, frozen=True, forbid_unknown_fields=True):
     def can_fail(self) -> bool:
         """Whether there is anything that could turn out otherwise."""
         named = (self.pipelined, self.phases, self.task_counts, self.jobs, self.tasks)
-        told = (
+        given = (
             self.binds, self.bind_count, self.evictions, self.evict_count, self.max_evictions,
             self.max_evictions_per_task, self.pipeline_count,
         )  # fmt: skip
-        return any(named) or any(value is not None for value in told)
+        return any(named) or any(value is not None for value in given)
 
     def statuses(self) -> list[str]:
         """Every status that is named."""
@@ -200,7 +200,7 @@ _TYPES = {
 
 
 def _explain(message: str) -> str:
-    """The decoder's message in the words of somebody who writes scenarios."""
+    """The decoder's message in the words of the scenario format."""
     match = _AT.fullmatch(message)
     what, path = (match["what"], match["path"] or "") if match else (message, "")
     unknown = _UNKNOWN.match(what)

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from pumice.errors import StatementError
-from pumice.model.nodes import GpuBooks
+from pumice.model.nodes import DeviceCounts
 from pumice.model.task import Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Operation:
 
     __slots__ = (
         "claimant",
+        "device_counts",
         "eviction_occurred",
-        "gpu_books",
         "groups",
         "kind",
         "previous_groups",
@@ -61,19 +61,19 @@ class Operation:
         """For an eviction: the job that gains by it."""
         self.target: Operation | None = None
         """For an un-eviction: the eviction that it cancels."""
-        self.gpu_books: GpuBooks | None = None
+        self.device_counts: DeviceCounts | None = None
         """The node's GPU counts before, where the task shares GPUs."""
 
 
-def save_gpu_books(session: Session, op: Operation) -> None:
+def save_device_counts(session: Session, op: Operation) -> None:
     if op.groups or op.task.gpu_groups:
-        op.gpu_books = session.nodes.gpu_books(op.row)
+        op.device_counts = session.nodes.device_counts(op.row)
 
 
-def restore_gpu_books(session: Session, op: Operation) -> None:
+def restore_device_counts(session: Session, op: Operation) -> None:
     """After an undo: the node counts its GPUs exactly as before the operation."""
-    if op.gpu_books is not None:
-        session.nodes.reset_gpu_books(op.row, op.gpu_books)
+    if op.device_counts is not None:
+        session.nodes.restore_device_counts(op.row, op.device_counts)
 
 
 def apply_evict(session: Session, op: Operation) -> object:
@@ -106,7 +106,7 @@ def apply_place(session: Session, op: Operation) -> object:
     ):
         raise StatementError(f"task {task.key} is {task.status.label}: it has a node already")
     status = _S.ALLOCATED if op.kind is Kind.ALLOCATE else _S.PIPELINED
-    save_gpu_books(session, op)
+    save_device_counts(session, op)
     if op.returns:
         session.nodes.set_aside(op.row, task)
     task.gpu_groups = op.groups

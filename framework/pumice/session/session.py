@@ -99,7 +99,7 @@ class Session:
             by_keys=self.uses("order_keys"),
         )
         """Which queue, job or task goes first."""
-        self.nodes.tells_changes = self.uses("node_cache")
+        self.nodes.reports_changes = self.uses("node_cache")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()
         # After on_session_open, because a plugin's scope may depend on what it did there.

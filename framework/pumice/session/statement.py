@@ -12,8 +12,8 @@ from pumice.session.operations import (
     Operation,
     apply_evict,
     apply_place,
-    restore_gpu_books,
-    save_gpu_books,
+    restore_device_counts,
+    save_device_counts,
     undo_evict,
     undo_place,
 )
@@ -87,11 +87,11 @@ class Statement:
             raise StatementError(f"task {task.key} is {task.status.label}: it cannot be evicted")
         op = Operation(Kind.EVICT, task, row)
         op.reason, op.claimant = reason, claimant
-        save_gpu_books(self._session, op)
+        save_device_counts(self._session, op)
         objection = apply_evict(self._session, op)
         if isinstance(objection, PluginError):
             undo_evict(self._session, op, exact=self._exact)
-            self._restore_books(op)
+            self._restore_device_counts(op)
             raise objection
         self._append(op)
 
@@ -105,7 +105,7 @@ class Statement:
                 op = Operation(Kind.UNEVICT, task, target.row)
                 op.target = target
                 self._cancels = True
-                save_gpu_books(self._session, op)
+                save_device_counts(self._session, op)
                 undo_evict(self._session, target, exact=self._exact)
                 self._append(op)
                 return
@@ -162,7 +162,7 @@ class Statement:
         objection = apply_place(self._session, op)
         if objection is not None:
             undo_place(self._session, op, exact=self._exact)
-            self._restore_books(op)
+            self._restore_device_counts(op)
             if isinstance(objection, PluginError):
                 raise objection
             return str(objection)
@@ -197,9 +197,9 @@ class Statement:
                 claimant=op.claimant.uid if op.claimant else None,
             )
 
-    def _restore_books(self, op: Operation) -> None:
+    def _restore_device_counts(self, op: Operation) -> None:
         if self._exact:
-            restore_gpu_books(self._session, op)
+            restore_device_counts(self._session, op)
 
     def _undo(self, op: Operation) -> None:
         if op.kind is Kind.EVICT:
@@ -209,7 +209,7 @@ class Statement:
             self._session.undone(apply_evict(self._session, op.target))
         else:
             undo_place(self._session, op, exact=self._exact)
-        self._restore_books(op)
+        self._restore_device_counts(op)
         self._record("undo", op)
 
     # -- undo, keep, commit

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 
+from pumice.model.gang import active_count
 from pumice.model.job import Job
 from pumice.model.task import Task
-from pumice.solver.task_batches import active_count
 
 
 def signature(job: Job) -> Hashable:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pumice.model.job import Job, SubJob, is_hard
-from pumice.model.task import ALLOCATED_STATUSES, TaskStatus
+from pumice.model.task import ACTIVE_STATUSES
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
-
-_PLACED = (*ALLOCATED_STATUSES, TaskStatus.PIPELINED)
 
 
 def hyper_nodes_for(
@@ -23,7 +21,7 @@ def hyper_nodes_for(
         return [root]
     purpose = "evict" if simulate else "allocate"
     before = members.allocated_hyper_node
-    placed = [task.node for task in members.having(*_PLACED) if task.node]
+    placed = [task.node for task in members.having(*ACTIVE_STATUSES) if task.node]
     members.allocated_hyper_node = session.hyper_nodes.lowest_containing(placed)
     try:
         if isinstance(members, SubJob):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pumice.model.gang import is_gang_satisfied, used_count
 from pumice.model.job import Job
 from pumice.model.task import Task
 from pumice.session.statement import Statement
@@ -16,7 +17,6 @@ from pumice.solver.plan import Plan
 from pumice.solver.queue_tree import QueueTree, takes_jobs
 from pumice.solver.simulation import Simulation
 from pumice.solver.steps import BudgetError, Rules, Steps
-from pumice.solver.task_batches import is_gang_satisfied, job_used_count
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -83,7 +83,7 @@ class Solver:
         self.exhausted = False
         if not takes_jobs(self._session, job.queue):
             return None
-        used_before = job_used_count(job)
+        used_before = used_count(job)
         tasks = self.batch(job)
         rows = np.unique(np.fromiter(feasible, np.intp))
         exact = self._rules.exact
@@ -105,7 +105,7 @@ class Solver:
             finally:
                 self.simulations += steps.simulations
                 self.refused += steps.refused
-            if found and is_gang_satisfied(job) and job_used_count(job) > used_before:
+            if found and is_gang_satisfied(job) and used_count(job) > used_before:
                 saved = Statement(self._session, exact=exact)
                 saved.merge(statement)
                 return saved

@@ -10,13 +10,13 @@ import numpy as np
 
 from pumice.model.cursors import RowCursor
 from pumice.model.fitting import RequestFit
+from pumice.model.gang import has_pending
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.ranked_jobs import RankedJobs
-from pumice.solver.task_batches import has_pending
 
 if TYPE_CHECKING:
     from pumice.session.session import Session

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 
-from pumice.model.gang import counts_roles
+from pumice.model.gang import active_count, active_tasks, counts_roles
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.session.dispatch import Dispatch
@@ -14,52 +14,6 @@ from pumice.session.order import Order
 
 _S = TaskStatus
 _PENDING = _S.PENDING
-_ACTIVE = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
-_USED = (*_ACTIVE, _S.RELEASING)
-
-
-def active_count(members: Job | SubJob) -> int:
-    """Tasks that are allocated or pipelined."""
-    _, allocated, pipelined, binding, bound, running, _, _, _, _ = members.by_status
-    return len(allocated) + len(pipelined) + len(binding) + len(bound) + len(running)
-
-
-def used_count(pod_set: SubJob) -> int:
-    """As :func:`active_count`, including releasing tasks."""
-    return pod_set.count(*_USED)
-
-
-def job_used_count(job: Job) -> int:
-    """As :func:`active_count` of a whole job, tasks that are leaving included."""
-    return job.count(*_USED)
-
-
-def active_tasks(members: Job | SubJob) -> list[Task]:
-    """The tasks that hold resources or wait for releasing ones."""
-    return members.having(*_ACTIVE)
-
-
-def is_elastic(job: Job) -> bool:
-    """Whether some pod set has more tasks than it needs."""
-    return any(len(p.tasks) > p.min_available for p in job.sub_jobs.values())
-
-
-def is_gang_satisfied(job: Job) -> bool:
-    return all(used_count(p) >= p.min_available for p in job.sub_jobs.values())
-
-
-def is_ready_to_schedule(job: Job) -> bool:
-    """Whether every pod set has enough tasks that could run."""
-    return all(
-        active_count(p) + sum(1 for t in p.by_status[_S.PENDING].values() if not t.gated)
-        >= p.min_available
-        for p in job.sub_jobs.values()
-    )
-
-
-def has_pending(job: Job) -> bool:
-    """Whether a pending task is not held back by a gate."""
-    return any(not task.gated for task in job.by_status[_S.PENDING].values())
 
 
 class TaskBatches:

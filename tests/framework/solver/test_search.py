@@ -9,6 +9,7 @@ from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Node, SubGroup
+from pumice.model.gang import active_count
 from pumice.model.gpu.request import GPU, GpuRequest
 from pumice.model.invariants import check
 from pumice.model.nodes import NodeTable
@@ -20,7 +21,6 @@ from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.gpu_counts import fits_empty_cluster
 from pumice.solver.plan_filters import packs
 from pumice.solver.queue_tree import QueueTree
-from pumice.solver.task_batches import active_count
 from pumice.testing.session_state import accounts
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, policy, promised

@@ -6,15 +6,8 @@ import pytest
 
 from pumice import Plugin, hookimpl
 from pumice.model.facts import SubGroup
-from pumice.solver.task_batches import (
-    TaskBatches,
-    active_count,
-    has_pending,
-    is_elastic,
-    is_gang_satisfied,
-    is_ready_to_schedule,
-    used_count,
-)
+from pumice.model.gang import has_pending
+from pumice.solver.task_batches import TaskBatches
 from tests.framework._build import World, policy
 from tests.plugins._fair import FairWorld, ask
 
@@ -129,31 +122,6 @@ class TestTaking:
         assert left.sub_jobs["default"].min_available == 2
         tasks, more = batches.to_evict(left)
         assert (sorted(names(tasks)), more) == (["j-0", "j-1"], False)
-
-
-class TestCounting:
-    def test_leaving_tasks_are_used_but_not_active(self):
-        _, found, _ = job(ask(on="n"), ask(on="n", **GONE), ask(), min_member=2)
-        pod_set = found.sub_jobs["default"]
-        assert (active_count(pod_set), used_count(pod_set)) == (1, 2)
-        assert is_gang_satisfied(found)
-
-    def test_a_job_is_elastic_when_a_pod_set_has_more_than_it_needs(self):
-        assert is_elastic(job(ask(), ask(), min_member=1)[1])
-        assert not is_elastic(job(ask(), ask(), min_member=2)[1])
-
-    @pytest.mark.parametrize(
-        "pods, ready",
-        [
-            ((ask(), ask()), True),
-            ((ask(on="n"), ask()), True),
-            ((ask(), ask(gates=("later",))), False),
-            ((ask(), ask(on="n", **GONE)), False),
-            ((ask(),), False),
-        ],
-    )
-    def test_ready_is_who_could_run(self, pods, ready):
-        assert is_ready_to_schedule(job(*pods, min_member=2)[1]) is ready
 
 
 class TestOtherFamilies:

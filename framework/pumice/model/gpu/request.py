@@ -79,14 +79,14 @@ NO_GPU = GpuRequest()
 
 def mig_gpus(resource: str) -> int:
     """The GPUs that one MIG instance counts as; 0 for names of another form."""
-    found = _MIG.match(resource)
-    return int(found.group(1)) if found else 0
+    match = _MIG.match(resource)
+    return int(match.group(1)) if match else 0
 
 
 def mig_memory(resource: str) -> int:
     """The gigabytes in a MIG resource's name."""
-    found = _MIG.match(resource)
-    return int(found.group(2)) if found else 0
+    match = _MIG.match(resource)
+    return int(match.group(2)) if match else 0
 
 
 def read_gpu_request(pod: Pod, *, claimed: int = 0) -> GpuRequest:

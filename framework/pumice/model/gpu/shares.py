@@ -33,8 +33,8 @@ class GpuShares:
     def __init__(self, node: Node) -> None:
         self.memory_per_gpu, self.synced = gpu_memory(node)
         """MiB of each GPU, and whether the node reports it."""
-        told = told_gpu_count(node)
-        self.gpu_count = int(node.allocatable.get(GPU)) // 1000 if told is None else told
+        labelled = labelled_gpu_count(node)
+        self.gpu_count = int(node.allocatable.get(GPU)) // 1000 if labelled is None else labelled
         """How many GPUs the node has."""
         self.used: dict[str, int] = {}
         """Group → MiB of tasks that are on it, come to it or leave it."""
@@ -120,12 +120,12 @@ class GpuShares:
             table.pop(group, None)
         return value
 
-    # -- what a request finds
+    # -- where a request fits
 
     def _has_room(self, group: str, needed: int) -> bool:
         """Whether so much fits into a group once what leaves it is gone.
 
-        A device that everybody leaves will be a whole one again, so its group takes nobody in.
+        A device whose pods are all releasing will be a whole one again, so its group takes no pod.
         """
         allocated, releasing = self.allocated.get(group, 0), self.releasing.get(group, 0)
         return self.memory_per_gpu - allocated + releasing >= needed and allocated != releasing
@@ -140,11 +140,11 @@ class GpuShares:
     def fitting_groups(self, request: GpuRequest) -> tuple[str, ...]:
         """The groups into which a device's share fits, by name."""
         needed = request.device_memory(self.memory_per_gpu)
-        found = self._fitting.get(needed)
-        if found is None:
-            found = tuple(group for group in sorted(self.used) if self._has_room(group, needed))
-            self._fitting[needed] = found
-        return found
+        groups = self._fitting.get(needed)
+        if groups is None:
+            groups = tuple(group for group in sorted(self.used) if self._has_room(group, needed))
+            self._fitting[needed] = groups
+        return groups
 
     def idle_parts(self) -> float:
         """Sum of the idle parts of shared devices, in GPUs."""
@@ -164,14 +164,14 @@ class GpuShares:
         )
 
 
-def told_gpu_count(node: Node) -> int | None:
-    """The number of GPUs that the node's label tells."""
+def labelled_gpu_count(node: Node) -> int | None:
+    """The number of GPUs in the node's label."""
     label = node.labels.get("nvidia.com/gpu.count", "")
     return int(label) if label.isdecimal() else None
 
 
 def gpu_memory(node: Node) -> tuple[int, bool]:
-    """MiB of each GPU of a node, and whether the node tells it."""
+    """MiB of each GPU of a node, and whether its label states it."""
     memory = as_int(node.labels.get("nvidia.com/gpu.memory"))
     if memory <= 0:
         return _UNSYNCED_MEMORY, False

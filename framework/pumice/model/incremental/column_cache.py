@@ -1,4 +1,4 @@
-"""Columns that are kept from cycle to cycle and made anew only where something has changed."""
+"""Columns that are cached from cycle to cycle and recomputed only where something changed."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ _T = TypeVar("_T")
 
 
 class _CachedColumn:
-    __slots__ = ("asked", "column", "shown", "stale")
+    __slots__ = ("column", "read", "shown", "stale")
 
     def __init__(self, column: np.ndarray) -> None:
         self.column = column
         self.shown = column.view()
         self.shown.flags.writeable = False
         self.stale: set[int] = set()
-        """Positions whose values are to be made anew."""
-        self.asked = False
-        """Whether somebody asked for it in this cycle."""
+        """Positions whose values must be recomputed."""
+        self.read = False
+        """Whether it was read in this cycle."""
 
 
 class ColumnCache:
     """One value, or one row of values, for each of some objects that are known by position.
 
-    A column is made when it is first asked for. One that nobody asked for in a whole cycle is
-    dropped.
+    A column is computed when it is first read. One that was not read in a whole cycle is dropped.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, _CachedColumn] = {}
+        self._columns: dict[Hashable, _CachedColumn] = {}
         self.verify = False
-        """Make every column anew all the same, and raise if it is not what was kept."""
+        """Recompute every column all the same, and raise if it differs from the cached one."""
 
     def ask(
         self,
@@ -45,38 +44,38 @@ class ColumnCache:
         dtype: Any,
         width: int = 0,
     ) -> np.ndarray:
-        """The column of this name; ``width`` numbers for each object, 0: one, not in a row."""
-        kept = self._kept.get(key)
-        if kept is None or 2 * len(kept.stale) > len(objects):
-            kept = self._kept[key] = _CachedColumn(make_column(objects, value, dtype, width))
+        """The column of this key; ``width`` numbers for each object, 0: a single one."""
+        cached = self._columns.get(key)
+        if cached is None or 2 * len(cached.stale) > len(objects):
+            cached = self._columns[key] = _CachedColumn(make_column(objects, value, dtype, width))
         else:
-            for position in kept.stale:
-                kept.column[position] = value(objects[position])
-            kept.stale.clear()
+            for position in cached.stale:
+                cached.column[position] = value(objects[position])
+            cached.stale.clear()
             if self.verify:
-                _compare(key, kept.column, make_column(objects, value, dtype, width))
-        kept.asked = True
-        return kept.shown
+                _compare(key, cached.column, make_column(objects, value, dtype, width))
+        cached.read = True
+        return cached.shown
 
     def next_cycle(self, changed: Collection[int]) -> None:
-        """A new cycle begins, and the objects at these positions are not what they were."""
-        self._kept = {key: kept for key, kept in self._kept.items() if kept.asked}
-        for kept in self._kept.values():
-            kept.asked = False
-            kept.stale.update(changed)
+        """Begin a new cycle: the objects at these positions have changed."""
+        self._columns = {key: cached for key, cached in self._columns.items() if cached.read}
+        for cached in self._columns.values():
+            cached.read = False
+            cached.stale.update(changed)
 
     def move(self, source: list[int]) -> None:
-        """Objects came, went or changed places; per position where its object was, -1: nowhere."""
-        new = {position for position, old in enumerate(source) if old < 0}
-        places = np.maximum(np.array(source, np.intp), 0)
-        for key, kept in list(self._kept.items()):
-            if not len(kept.column):
-                del self._kept[key]
+        """Objects came, went or moved; ``source`` has the old position per position, -1: new."""
+        added = {position for position, old in enumerate(source) if old < 0}
+        old_positions = np.maximum(np.array(source, np.intp), 0)
+        for key, cached in list(self._columns.items()):
+            if not len(cached.column):
+                del self._columns[key]
                 continue
-            moved = self._kept[key] = _CachedColumn(kept.column[places])
-            moved.asked = kept.asked
-            moved.stale = new | {
-                position for position, old in enumerate(source) if old in kept.stale
+            moved = self._columns[key] = _CachedColumn(cached.column[old_positions])
+            moved.read = cached.read
+            moved.stale = added | {
+                position for position, old in enumerate(source) if old in cached.stale
             }
 
 
@@ -87,7 +86,7 @@ def make_column(
     return np.array([value(one) for one in objects], dtype).reshape(shape)
 
 
-def _compare(key: Hashable, kept: np.ndarray, made: np.ndarray) -> None:
-    if not np.array_equal(kept, made, equal_nan=made.dtype.kind == "f"):
-        where = np.flatnonzero((kept != made).reshape(len(made), -1).any(axis=1)).tolist()
+def _compare(key: Hashable, cached: np.ndarray, computed: np.ndarray) -> None:
+    if not np.array_equal(cached, computed, equal_nan=computed.dtype.kind == "f"):
+        where = np.flatnonzero((cached != computed).reshape(len(computed), -1).any(axis=1)).tolist()
         raise InvariantError(f"column {key!r} is out of date at {where[:5]}")

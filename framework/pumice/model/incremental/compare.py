@@ -1,4 +1,4 @@
-"""Whether two clusters are the same to the last detail, the order of everything included."""
+"""Compares two clusters in every detail, the order of all objects included."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pumice.model.resources import Resource
 from pumice.model.task import Task
 from pumice.model.topology import HyperNodeTree
 
-_BY_IDENTITY = (
+_SHARED_FACTS = (
     facts.Pod, facts.Node, facts.PodGroup, facts.Queue, facts.Container, facts.SubGroup,
     facts.SubGroupPolicy, Resource,
 )  # fmt: skip
 """Facts are shared: two clusters of the same facts have the very same objects."""
-_NAMED = (Task, Job, SubJob)
+_BY_UID = (Task, Job, SubJob)
 _NOT_COMPARED = {
     Cluster: {"snapshot_cache", "inventory"},
     Task: {"initial"},
@@ -31,25 +31,27 @@ _NOT_COMPARED = {
     SubJob: {"initial"},
     NodeTable: {
         "_earlier", "_fact_columns", "_handles", "_journal", "_journal_base", "_relabelled",
-        "_shares", "lasting", "tells_changes",
+        "_shares", "lasting", "reports_changes",
     },
     GpuShares: {"_fitting"},
     HyperNodeTree: {"_lowest"},
     SubGroupSet: {"parent"},
 }  # fmt: skip
-"""What only remembers, or leads elsewhere."""
+"""Caches, and references to other objects."""
 _PLAIN = (str, int, float, Enum, frozenset, set)
-_WHOLE = (*_PLAIN, *_BY_IDENTITY, *_NAMED, np.ndarray, list, tuple)
-"""What is not looked into."""
+_AS_A_WHOLE = (*_PLAIN, *_SHARED_FACTS, *_BY_UID, np.ndarray, list, tuple)
+"""Types that are compared as a whole."""
 
 
 def first_difference(left: Cluster, right: Cluster) -> str | None:
     """Where two clusters of the same facts differ first, in words; None: nowhere."""
-    return next((found for found in _differences(left, right) if found is not None), None)
+    return next(
+        (difference for difference in _differences(left, right) if difference is not None), None
+    )
 
 
 def _differences(left: Cluster, right: Cluster) -> Iterator[str | None]:
-    # Later comparisons rely on earlier ones: once something differs, nobody asks for more.
+    # Later comparisons rely on earlier ones: the first difference ends the comparison.
     yield _parts(left, right, "cluster")
     for uid, task in left.tasks.items():
         yield _parts(task, right.tasks[uid], f"task {task.key}")
@@ -60,19 +62,19 @@ def _differences(left: Cluster, right: Cluster) -> Iterator[str | None]:
             where = f"job {uid}, sub-job {name}"
             yield _parts(sub_job, right.jobs[uid].sub_jobs[name], where)
             if sub_job.job is not job:
-                yield f"{where}: it is that of another job"
+                yield f"{where}: it belongs to another job"
     yield _shares(left.nodes, right.nodes)
-    yield _strangers(left)
+    yield _foreign_objects(left)
 
 
 def _parts(left: Any, right: Any, where: str) -> str | None:
-    """The same for the attributes of two objects of one kind."""
+    """The first difference between the attributes of two objects of one class."""
     hidden = _NOT_COMPARED.get(type(left), set())
     for name in _attributes(left):
         if name not in hidden:
-            found = _compare(getattr(left, name), getattr(right, name), f"{where}: {name}")
-            if found is not None:
-                return found
+            difference = _compare(getattr(left, name), getattr(right, name), f"{where}: {name}")
+            if difference is not None:
+                return difference
     return None
 
 
@@ -95,20 +97,20 @@ def _compare(left: Any, right: Any, where: str) -> str | None:
             return _first((one, other, f"{where}[{n}]") for n, (one, other) in both)
         if _same(left, right):
             return None
-        if not isinstance(left, _WHOLE):
+        if not isinstance(left, _AS_A_WHOLE):
             return _parts(left, right, where)
     return f"{where} is {_short(left)}, it should be {_short(right)}"
 
 
 def _first(pairs: Iterable[tuple[Any, Any, str]]) -> str | None:
-    return next((found for pair in pairs if (found := _compare(*pair)) is not None), None)
+    return next((difference for pair in pairs if (difference := _compare(*pair)) is not None), None)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two objects of one kind, which are not looked into, stand for the same."""
+    """Whether two objects of one class that is compared as a whole are equal."""
     if isinstance(left, np.ndarray):
         return left.dtype == right.dtype and np.array_equal(left, right)
-    if isinstance(left, _NAMED):
+    if isinstance(left, _BY_UID):
         return bool(left.uid == right.uid)
     return isinstance(left, _PLAIN) and left == right
 
@@ -119,20 +121,20 @@ def _short(value: Any) -> str:
 
 
 def _belongs(cluster: Cluster, task: Task) -> str | None:
-    """Whether a task and its job know each other."""
+    """Whether a task and its job refer to each other."""
     job, sub_job = task.job, task.sub_job
     if job is None or sub_job is None:
         return None
     if cluster.jobs.get(job.uid) is not job or job.sub_jobs.get(sub_job.uid) is not sub_job:
         return f"task {task.key}: its job is not that of the cluster"
-    books = (job.tasks, sub_job.tasks, job.by_status[task.status], sub_job.by_status[task.status])
-    if any(book.get(task.uid) is not task for book in books):
+    tables = (job.tasks, sub_job.tasks, job.by_status[task.status], sub_job.by_status[task.status])
+    if any(table.get(task.uid) is not task for table in tables):
         return f"task {task.key}: its job counts another one"
     return None
 
 
-def _strangers(cluster: Cluster) -> str | None:
-    """Whether the nodes hold tasks of this cluster, and the jobs write into its journal."""
+def _foreign_objects(cluster: Cluster) -> str | None:
+    """Whether nodes hold tasks of another cluster, or jobs write into another journal."""
     for row, held in enumerate(cluster.nodes.held):
         for uid, entry in held.items():
             if cluster.tasks.get(uid) is not entry.task:
@@ -145,7 +147,9 @@ def _strangers(cluster: Cluster) -> str | None:
 
 def _shares(left: NodeTable, right: NodeTable) -> str | None:
     for row in left._shares.keys() | right._shares.keys():
-        found = _parts(left.shares(row), right.shares(row), f"node {left.names[row]}, shared GPUs")
-        if found is not None:
-            return found
+        difference = _parts(
+            left.shares(row), right.shares(row), f"node {left.names[row]}, shared GPUs"
+        )
+        if difference is not None:
+            return difference
     return None

@@ -1,6 +1,6 @@
-"""What has changed between two inventories, as far as a cluster is made of it.
+"""What has changed between two inventories, as far as a cluster depends on it.
 
-Facts are compared by identity: a backend tells that an object changed by giving a new one.
+Facts are compared by identity: a backend reports a changed object as a new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _spec = attrgetter(*(f.name for f in fields(PodGroup) if f.name not in _STATUS))
 
 @dataclass(slots=True)
 class Changes:
-    """Of one kind of facts: which are new or other than before, and which are gone."""
+    """Of one kind of facts: which are new or changed, and which are gone."""
 
     changed: list[str]
     gone: list[str]
@@ -35,8 +35,8 @@ class Changes:
             return cls(list(compress(new, map(is_not, old.values(), new.values()))), [])
         known = old.get
         changed = [key for key, fact in new.items() if known(key) is not fact]
-        kept = len(new) - sum(1 for key in changed if key not in old)
-        return cls(changed, [key for key in old if key not in new] if kept < len(old) else [])
+        common = len(new) - sum(1 for key in changed if key not in old)
+        return cls(changed, [key for key in old if key not in new] if common < len(old) else [])
 
     def __bool__(self) -> bool:
         return bool(self.changed or self.gone)
@@ -48,22 +48,22 @@ class Changes:
 
 @dataclass(slots=True)
 class Difference:
-    """What a cluster that was made of other facts must take up."""
+    """What must be refreshed in a cluster that was built of other facts."""
 
     pods: Changes
-    """Pods to be read anew."""
+    """Pods to be read again."""
     nodes: list[str]
-    """Nodes about which something has changed; there are no others than before."""
+    """Changed nodes; none has come or gone."""
     groups: set[str]
-    """Pod groups of which everything is to be read anew, their pods included, or that are gone."""
+    """Pod groups to be read again with all their pods, and those that are gone."""
     statuses: list[str] = field(default_factory=list)
     """Pod groups of which only the status has changed."""
     tree: bool = False
-    """Whether the tree of hypernodes may look different."""
+    """Whether the tree of hypernodes may have changed."""
 
 
 class KnownFacts:
-    """The facts of an inventory at the time when a cluster was made of them."""
+    """The facts of an inventory when a cluster was built of them."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class KnownFacts:
         *,
         kai: bool | None = None,
     ) -> None:
-        # The tables may be changed in place; what is in them is never.
+        # The tables may be changed in place, the objects in them never are.
         self._pods = dict(inventory.pods)
         self._nodes = dict(inventory.nodes)
         self._groups = dict(inventory.groups)
@@ -88,7 +88,7 @@ class KnownFacts:
 
     @staticmethod
     def are_regular(inventory: Inventory) -> bool:
-        """Whether every object is filed under its own name and no two pods have the same."""
+        """Whether every object has its own name as key and no two pods have the same name."""
         pods = inventory.pods
         return (
             all(uid == pod.uid for uid, pod in pods.items())
@@ -100,7 +100,7 @@ class KnownFacts:
     def difference(
         self, inventory: Inventory, scheduler_names: Collection[str], dimensions: Dimensions
     ) -> Difference | None:
-        """None: so much, or such a thing, that the cluster had better be built from the ground."""
+        """What has changed; None: rebuild from scratch."""
         if tuple(scheduler_names) != self._scheduler_names:
             return None
         pods = Changes.between(self._pods, inventory.pods)
@@ -142,7 +142,7 @@ class KnownFacts:
     def _same_dimensions(
         self, inventory: Inventory, pods: Changes, nodes: Changes, dimensions: Dimensions
     ) -> bool:
-        """Whether neither a resource that nobody knew appears nor the last trace of one goes."""
+        """Whether no resource name appears for the first time or has its last use removed."""
         pairs = [(self._pods.get(uid), inventory.pods.get(uid)) for uid in pods]
         amounts = [(_request(old), _request(new)) for old, new in pairs]
         amounts += [
@@ -156,12 +156,12 @@ class KnownFacts:
                     return False
                 lost |= _names(before) - named
         lost -= {*Dimensions().names, *((GPU,) if self.kai else ())}
-        return all(_is_named(name, inventory) for name in lost)
+        return all(_is_used(name, inventory) for name in lost)
 
     def _regular(
         self, inventory: Inventory, pods: Changes, nodes: Changes, groups: Changes
     ) -> bool:
-        """The same as :meth:`are_regular`, where it was so before."""
+        """As :meth:`are_regular`, for an inventory that was regular before."""
         if any(inventory.nodes[name].name != name for name in nodes.changed):
             return False
         if any(inventory.groups[uid].uid != uid for uid in groups.changed):
@@ -178,7 +178,7 @@ class KnownFacts:
         return sum(1 for pod in inventory.pods.values() if pod.key in named) == len(named)
 
     def _add_kai_pods(self, inventory: Inventory, pods: Changes) -> bool:
-        """Add the pods whose claims or binds under way have changed; False: devices have."""
+        """Add the pods whose claims or bind requests have changed; False: devices have."""
         others = inventory.others
         if Changes.between(self._others[_SLICES], others.get(_SLICES, {})):
             return False
@@ -194,7 +194,7 @@ class KnownFacts:
         return True
 
     def _moved_queues(self, inventory: Inventory) -> Iterable[str]:
-        """Groups whose queue came into being or ceased to be."""
+        """Groups whose queue was created or deleted."""
         moved = self._queues.keys() ^ inventory.queues.keys()
         if not moved:
             return ()
@@ -217,7 +217,7 @@ def _names(amounts: Resource | None) -> set[str]:
     return set() if amounts is None else set(amounts.scalars)
 
 
-def _is_named(scalar: str, inventory: Inventory) -> bool:
+def _is_used(scalar: str, inventory: Inventory) -> bool:
     return any(scalar in pod.request.scalars for pod in inventory.pods.values()) or any(
         scalar in node.allocatable.scalars for node in inventory.nodes.values()
     )

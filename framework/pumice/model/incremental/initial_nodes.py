@@ -1,4 +1,4 @@
-"""The node table as a cycle found it, so that the next can start from there."""
+"""The node table as it was when a cycle began, so that the next can start from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from pumice.model.nodes import Held, NodeTable
+from pumice.model.nodes import NodeTable, NodeTask
 from pumice.model.task import Task
 
 _COLUMNS = ("idle", "used", "releasing", "pipelined", "future_idle", "pod_count")
@@ -18,34 +18,34 @@ class InitialNodes:
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._columns = [(name, getattr(table, name).copy()) for name in _COLUMNS]
-        self._residents = [tuple(held) for held in table.held]
+        self._tasks_on = [tuple(held) for held in table.held]
         self._sharing = set(table.sharing)
 
-    def restore(self, tasks: Mapping[str, Task], but: Collection[int]) -> None:
-        """Take back what the cycle did to the table, but on rows that are to be refilled.
+    def restore(self, tasks: Mapping[str, Task], except_rows: Collection[int]) -> None:
+        """Undo what the cycle did to the table, except on rows that are refilled next.
 
         The tasks must have been restored before.
         """
         table = self._table
         for name, column in self._columns:
             np.copyto(getattr(table, name), column)
-        for row in table.touched().difference(but):
-            residents = self.on(row, tasks)
+        for row in table.touched().difference(except_rows):
+            present = self.on(row, tasks)
             if row in self._sharing:
-                table.refill(row, residents)
+                table.refill(row, present)
             else:
                 table.forget_shares(row)
-                table.held[row] = {task.uid: Held(task, task.status) for task in residents}
+                table.held[row] = {task.uid: NodeTask(task, task.status) for task in present}
 
     def on(self, row: int, tasks: Mapping[str, Task]) -> list[Task]:
-        """The tasks that were on a node, those left out that are no more."""
-        return [tasks[uid] for uid in self._residents[row] if uid in tasks]
+        """The tasks that were on a node and still exist."""
+        return [tasks[uid] for uid in self._tasks_on[row] if uid in tasks]
 
     def refill(self, row: int, tasks: Iterable[Task]) -> None:
-        """From now on a node is found with these tasks on it, in this order."""
+        """Set the tasks that are on a node when the cycle begins, in this order."""
         table = self._table
         table.refill(row, tasks)
-        self._residents[row] = tuple(table.held[row])
+        self._tasks_on[row] = tuple(table.held[row])
         for name, column in self._columns:
             column[row] = getattr(table, name)[row]
         if row in table.sharing:

@@ -1,7 +1,7 @@
-"""What a cycle found of tasks and jobs, noted so that what it did to them can be taken back.
+"""The state of tasks and jobs when a cycle began, recorded so that the next can start from it.
 
-Every attribute that describes a task or a job comes back, whoever wrote to it. The books come back
-for the jobs that are named: those whose tasks changed status.
+Every attribute that describes a task or a job is restored, whatever wrote to it. Counts are
+restored for the given jobs: those whose tasks changed status.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pumice.model.job import Job
 from pumice.model.task import IS_ALLOCATED, Task
 
 
-class _Description:
-    """Attributes that are noted in ``found`` of an object and given back from there."""
+class _Attributes:
+    """Attributes that are recorded in ``initial`` of an object and restored from there."""
 
     def __init__(self, *names: str) -> None:
-        self.of = attrgetter(*names)
-        # Given back for every object of every cycle: an assignment in one go is fastest.
+        self.values = attrgetter(*names)
+        # Restored for every object of every cycle: one assignment of all attributes is fastest.
         targets = ", ".join(f"each.{name}" for name in names)
         scope: dict[str, Any] = {}
-        exec(f"def restore(things):\n for each in things: {targets} = each.initial", scope)
+        exec(f"def restore(objects):\n for each in objects: {targets} = each.initial", scope)
         self.restore: Callable[[Iterable[Any]], None] = scope["restore"]
 
 
-_TASK = _Description(
+_TASK = _Attributes(
     "status",
     "node",
     "gpu_groups",
@@ -44,7 +44,7 @@ _TASK = _Description(
     "compared",
     "gpu",
 )
-_JOB = _Description(
+_JOB = _Attributes(
     "queue",
     "priority",
     "min_available",
@@ -63,7 +63,7 @@ _JOB = _Description(
     "allocated_hyper_node",
     "sub_group_root",
 )
-_SUB_JOB = _Description(
+_SUB_JOB = _Attributes(
     "min_available",
     "priority",
     "network_topology",
@@ -74,20 +74,20 @@ _SUB_JOB = _Description(
 )
 
 
-def note_task(task: Task) -> None:
-    """Note what there is of a task before the cycle begins."""
-    task.initial = _TASK.of(task)
+def record_task(task: Task) -> None:
+    """Record the state of a task before the cycle begins."""
+    task.initial = _TASK.values(task)
 
 
-def note_job(job: Job) -> None:
-    """Note what there is of a job and its sub-jobs before the cycle begins."""
-    job.initial = _JOB.of(job)
+def record_job(job: Job) -> None:
+    """Record the state of a job and its sub-jobs before the cycle begins."""
+    job.initial = _JOB.values(job)
     for sub_job in job.sub_jobs.values():
-        sub_job.initial = _SUB_JOB.of(sub_job)
+        sub_job.initial = _SUB_JOB.values(sub_job)
 
 
 def restore_tasks(tasks: Collection[Task]) -> None:
-    """Make tasks again what was noted of them."""
+    """Restore the recorded state of tasks."""
     _TASK.restore(tasks)
     for task in tasks:
         task.eviction_occurred = task.virtual = False
@@ -99,7 +99,7 @@ def restore_tasks(tasks: Collection[Task]) -> None:
 
 
 def restore_jobs(jobs: Collection[Job]) -> None:
-    """Make jobs again what was noted of them, but for their books, and drop the cycle's notes."""
+    """Restore the recorded state of jobs except their counts, and drop what the cycle added."""
     _JOB.restore(jobs)
     for job in jobs:
         _SUB_JOB.restore(job.sub_jobs.values())
@@ -117,12 +117,12 @@ def restore_jobs(jobs: Collection[Job]) -> None:
         job.reason = ""
 
 
-def restore_books(jobs: Iterable[Job]) -> None:
-    """Count the tasks of jobs anew, after the tasks themselves have been restored."""
+def restore_counts(jobs: Iterable[Job]) -> None:
+    """Count the tasks of jobs again, after the tasks themselves have been restored."""
     for job in jobs:
-        job.sort_anew()
+        job.sort_by_status()
         for sub_job in job.sub_jobs.values():
-            sub_job.sort_anew()
+            sub_job.sort_by_status()
         job.allocated[:] = 0
         for task in job.tasks.values():
             if IS_ALLOCATED[task.status]:

@@ -1,4 +1,4 @@
-"""What plugins make of a cluster as a cycle finds it, kept for the next where nothing changed."""
+"""What plugins compute of the cluster before a cycle, cached for the next where nothing changed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class _Selection:
-    __slots__ = ("asked", "stale", "uids")
+    __slots__ = ("read", "stale", "uids")
 
     def __init__(self, stale: set[str]) -> None:
         self.uids: set[str] = set()
         self.stale = stale
-        """Uids of tasks that have not been looked at."""
-        self.asked = False
+        """Uids of tasks that have not been checked."""
+        self.read = False
 
 
 class SnapshotCache:
-    """Numbers about all nodes and all jobs, and selections of tasks, to be asked for by name.
+    """Numbers about all nodes and all jobs, and selections of tasks, each with a name.
 
-    Ask in ``on_session_open``: later, the answer is made of what there is by then, and not kept.
-    A name stands for one meaning: put everything into it that the answer depends on beside the
-    objects themselves (an option, a setting), and nothing that only this cycle knows.
+    Read it in ``on_session_open``: later the value is computed of the present state, and not
+    cached. The name must contain everything that the value depends on beside the objects
+    themselves (an option, a setting), and nothing of this cycle alone.
     """
 
     def __init__(self, nodes: NodeTable, jobs: dict[str, Job], tasks: dict[str, Task]) -> None:
@@ -50,8 +50,8 @@ class SnapshotCache:
     ) -> np.ndarray:
         """A column over all rows of the node table; not to be written to.
 
-        ``value`` is asked for a row, with ``width`` given for so many numbers. It may depend on
-        the node's facts and on the pods that it holds.
+        ``value`` gets a row and returns a number, or ``width`` numbers. It may depend on the
+        node's facts and on the pods that it holds.
         """
         rows = range(len(self._table))
         if self._open:
@@ -76,15 +76,15 @@ class SnapshotCache:
         tasks = self._tasks
         if not self._open:
             return [task for task in tasks.values() if wanted(task.pod)]
-        found = self._selections.get(name)
-        if found is None:
-            found = self._selections[name] = _Selection(set(tasks))
-        for uid in found.stale:
+        selection = self._selections.get(name)
+        if selection is None:
+            selection = self._selections[name] = _Selection(set(tasks))
+        for uid in selection.stale:
             if wanted(tasks[uid].pod):
-                found.uids.add(uid)
-        found.stale.clear()
-        found.asked = True
-        uids = found.uids
+                selection.uids.add(uid)
+        selection.stale.clear()
+        selection.read = True
+        uids = selection.uids
         chosen = [task for uid, task in tasks.items() if uid in uids] if uids else []
         if self._verify and chosen != [task for task in tasks.values() if wanted(task.pod)]:
             raise InvariantError(f"selection {name!r} is out of date")
@@ -93,11 +93,11 @@ class SnapshotCache:
     # -- for the session and the scheduler
 
     def close(self) -> None:
-        """The cycle begins to change things."""
+        """The cycle begins to change tasks: nothing is cached from now on."""
         self._open = False
 
     def verify(self) -> None:
-        """From now on compare whatever is kept with what it would be, made anew."""
+        """From now on compare every cached value with a recomputed one."""
         self._verify = self._of_nodes.verify = self._of_jobs.verify = True
 
     def next_cycle(
@@ -110,16 +110,18 @@ class SnapshotCache:
         changed_tasks: Collection[str],
         gone_tasks: Collection[str],
     ) -> None:
-        """A new cycle finds what the last one found, but for these."""
+        """Begin a new cycle: everything but these is as it was before the last one."""
         self._of_nodes.next_cycle(changed_rows)
         position = {uid: number for number, uid in enumerate(self._jobs)}
         self._of_jobs.next_cycle([position[uid] for uid in changed_jobs if uid in position])
         if jobs is not self._jobs:
             self._of_jobs.move([position.get(uid, -1) for uid in jobs])
         self._jobs, self._tasks = jobs, tasks
-        self._selections = {key: kept for key, kept in self._selections.items() if kept.asked}
+        self._selections = {
+            name: chosen for name, chosen in self._selections.items() if chosen.read
+        }
         for selection in self._selections.values():
-            selection.asked = False
+            selection.read = False
             selection.uids.difference_update(changed_tasks, gone_tasks)
             selection.stale.difference_update(gone_tasks)
             selection.stale.update(changed_tasks)

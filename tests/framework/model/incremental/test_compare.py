@@ -71,7 +71,7 @@ HARMS = {
         c.jobs["ns/j"].network_topology, "mode", "soft"
     ),
     "sub-job ns/j: priority is": lambda c: setattr(c.jobs["ns/j"].sub_jobs["ns/j"], "priority", 3),
-    "sub-job ns/j: it is that of another job": lambda c: setattr(
+    "sub-job ns/j: it belongs to another job": lambda c: setattr(
         c.jobs["ns/j"].sub_jobs["ns/j"], "job", another(c, "j-t-0").job
     ),
     "its journal is not that of the cluster": lambda c: setattr(c.jobs["ns/j"], "journal", []),

@@ -251,13 +251,13 @@ def test_only_what_changed_is_read(case, monkeypatch):
 
 
 def test_requests_that_nobody_makes_any_more_are_forgotten(monkeypatch):
-    monkeypatch.setattr(refresh, "_SPARE_VECTORS", 0)
+    monkeypatch.setattr(refresh, "_MAX_UNUSED_VECTORS", 0)
     inventory, keeper = world().inventory, ClusterKeeper()
     keeper.take_back(keeper.cluster(inventory, now=NOW))
     for _ in range(20):
         inventory = changed(inventory, **a_pod(inventory, request=amount(1, 1)))
         keeper.take_back(keeper.cluster(inventory, now=NOW))
-    assert len(keeper._kept._vectors) <= 2 * len(inventory.pods) + 1
+    assert len(keeper._cached._vectors) <= 2 * len(inventory.pods) + 1
 
 
 def test_a_handle_shows_the_node_as_it_is_now():

@@ -232,7 +232,7 @@ def test_many_changed_rows_are_asked_together_and_most_of_them_as_a_whole():
 
 
 def test_a_journal_that_was_cut_means_asking_everything(monkeypatch):
-    monkeypatch.setattr("pumice.model.nodes._JOURNAL_LIMIT", 3)
+    monkeypatch.setattr("pumice.model.nodes.journal._JOURNAL_LIMIT", 3)
     session, crowd = counting(20)
     touch(session, [1, 2])
     session.queries.best(task(session, "j-t-1"))

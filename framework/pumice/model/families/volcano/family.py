@@ -33,8 +33,8 @@ class Volcano(Family):
     def read_job(self, job: Job) -> None:
         group = job.group
         preemptable = group.annotations.get(_PREEMPTABLE, group.labels.get(_PREEMPTABLE))
-        job.preemptable = preemptable is not None and _parse_bool(preemptable)
-        job.revocable_zone = _revocable_zone(group.annotations)
+        job.preemptable = preemptable is not None and parse_bool(preemptable)
+        job.revocable_zone = revocable_zone(group.annotations)
         job.network_topology = copy_of(group.network_topology)
         for policy in group.sub_group_policies:
             job.min_sub_jobs[f"{job.uid}/{policy.name}"] = policy.min_sub_groups or 0
@@ -55,8 +55,8 @@ class Volcano(Family):
         with suppress(KeyError, ValueError):
             task.priority = int(annotations[_PRIORITY])
         preemptable = annotations.get(_PREEMPTABLE, labels.get(_PREEMPTABLE))
-        task.preemptable = True if preemptable is None else _parse_bool(preemptable)
-        task.revocable_zone = _revocable_zone(annotations)
+        task.preemptable = True if preemptable is None else parse_bool(preemptable)
+        task.revocable_zone = revocable_zone(annotations)
 
     def sub_job(self, job: Job, pod: Pod) -> SubJob | None:
         return sub_job_of(job, pod)
@@ -66,14 +66,14 @@ class Volcano(Family):
             job.spared = True
 
 
-def _parse_bool(text: str) -> bool:
+def parse_bool(text: str) -> bool:
     """A boolean as Go's ``strconv.ParseBool`` reads it; anything else is false."""
     return text in ("1", "t", "T", "true", "TRUE", "True")
 
 
-def _revocable_zone(annotations: Mapping[str, str]) -> str:
+def revocable_zone(annotations: Mapping[str, str]) -> str:
     """``*`` where the object may run on revocable nodes, else empty."""
     zone = annotations.get(_REVOCABLE_ZONE)
     if zone is not None:
         return "*" if zone == "*" else ""
-    return "*" if _parse_bool(annotations.get(_PREEMPTABLE, "")) else ""
+    return "*" if parse_bool(annotations.get(_PREEMPTABLE, "")) else ""

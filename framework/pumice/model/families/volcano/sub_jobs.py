@@ -84,13 +84,13 @@ def settle_topology(job: Job, tree: HyperNodeTree) -> None:
         _settle(sub_job.network_topology, tree, limit)
     if not tree.ready or not job.has_network_topology:
         return
-    found = ""
+    lowest = ""
     for sub_job in job.sub_jobs.values():
         if sub_job.network_topology is not None:
             placed = [t.node for t in sub_job.having(*ALLOCATED_STATUSES) if t.node]
             sub_job.allocated_hyper_node = tree.lowest_containing(placed)
-            found = tree.lowest_common(found, sub_job.allocated_hyper_node)
-    job.allocated_hyper_node = found
+            lowest = tree.lowest_common(lowest, sub_job.allocated_hyper_node)
+    job.allocated_hyper_node = lowest
 
 
 def _settle(topology: NetworkTopology | None, tree: HyperNodeTree, widest: int) -> int:

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pumice.errors import InvariantError, StatementError
-from pumice.model import nodes as nodes_module
 from pumice.model.cluster import build_cluster
 from pumice.model.dimensions import Dimensions
 from pumice.model.invariants import check
-from pumice.model.nodes import NodeTable
+from pumice.model.nodes import NodeTable, journal
 from pumice.model.task import TaskStatus
 from tests.framework._build import GI, GPU, NOW, World, amount, policy, task
 
@@ -147,7 +146,7 @@ def test_every_change_is_in_the_journal_undo_included():
 
 
 def test_a_journal_that_is_too_long_forgets(monkeypatch):
-    monkeypatch.setattr(nodes_module, "_JOURNAL_LIMIT", 4)
+    monkeypatch.setattr(journal, "_JOURNAL_LIMIT", 4)
     table, (one, *_) = table_and_tasks()
     versions = []
     for _ in range(4):
@@ -169,7 +168,7 @@ def test_what_changes_nothing_but_a_name_is_no_change():
 
 
 def test_all_rows_are_known_on_which_anything_happened(monkeypatch):
-    monkeypatch.setattr(nodes_module, "_JOURNAL_LIMIT", 1)
+    monkeypatch.setattr(journal, "_JOURNAL_LIMIT", 1)
     table, (one, two, *_) = table_and_tasks()
     assert table.touched() == set()
     table.add(1, one, _S.ALLOCATED)
