@@ -33,12 +33,9 @@ SOURCES = sorted(
 
 EXCEPTIONS = {
     "config/importers/": "translates the configuration of Volcano or KAI, which names its plugins",
-    "config/kai.py": "KAI's names of actions and plugins, as the policy dialect has them",
-    "config/lint.py": "advice about the order of actions, which only their names tell",
     "scenarios/params.py": "KAI's parameters in scenario files, by KAI's names",
-    "session/statement.py": "`allocate` is an operation of a statement",
+    "session/operations.py": "`allocate` is an operation of a statement",
     "solver/hypernodes.py": "`allocate` is a purpose for which hypernodes are asked for",
-    "status.py": "whether pending jobs wait for the action enqueue",
     "testing/outcome.py": "`allocate` is an event of the ledger",
     "testing/schedule.py": "the actions that the test kit runs where a test names none",
 }
@@ -137,6 +134,54 @@ def test_the_exceptions_are_needed():
     unused = [e for e in EXCEPTIONS if not any(where.startswith(e) for where in found)]
     assert not unused
     assert WORDS.keys() <= entry_points()
+
+
+def asked_by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, name) where code asks for one plugin or action by its name: ``session.plugins["x"]``,
+    ``"x" in session.plugins``, ``session.plugins.get("x")``, ``session.runs("x")``,
+    ``entry.name == "x"``."""
+    for node in ast.walk(tree):
+        given: list[ast.expr] = []
+        if isinstance(node, ast.Subscript) and attribute(node.value) == "plugins":
+            given = [node.slice]
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(attribute(side) in {"plugins", "name"} for side in sides):
+                given = sides
+        elif isinstance(node, ast.Call) and (
+            attribute(node.func) == "runs"
+            or (isinstance(node.func, ast.Attribute) and attribute(node.func.value) == "plugins")
+        ):
+            given = node.args
+        yield from (
+            (node.lineno, part.value)
+            for part in given
+            if isinstance(part, ast.Constant) and part.value in entry_points()
+        )
+
+
+def attribute(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_part_asks_for_another_by_name(path):
+    """What a plugin needs of another is an extension point, ``provides``, or a class attribute."""
+    assert not list(asked_by_name(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'session.plugins["gang"]',
+        '"gang" in self.session.plugins',
+        'session.plugins.get("gang")',
+        'session.runs("allocate")',
+        '[e for e in policy.actions if e.name == "allocate"]',
+    ],
+)
+def test_asking_by_name_is_noticed(code):
+    assert list(asked_by_name(ast.parse(code)))
 
 
 @pytest.mark.parametrize("point", POINTS)

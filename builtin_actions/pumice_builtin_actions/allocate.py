@@ -20,6 +20,8 @@ class Allocate(Action):
 
     shortcuts = (VICTIMS,)
 
+    allocates = True
+
     class Options(ErrorCacheOptions):
         """See :class:`ErrorCacheOptions`."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from pumice import Action, FitErrors, Job, JobHeap, Session, Task, TaskStatus
+from pumice import Action, ActionEntry, FitErrors, Job, JobHeap, Policy, Session, Task, TaskStatus
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
 
@@ -16,6 +18,14 @@ class Backfill(Action):
 
     class Options(IgnoredErrorCacheOptions):
         """See :class:`IgnoredErrorCacheOptions`."""
+
+    @classmethod
+    def cautions(cls, entry: ActionEntry, policy: Policy) -> Iterator[str]:
+        later = [action.name for action in policy.actions_after(entry) if action.cls.allocates]
+        if later and not any(action.cls.allocates for action in policy.actions_before(entry)):
+            yield (
+                f"{entry.name} runs before {later[0]}, so its tasks take nodes that gangs may need"
+            )
 
     def execute(self, session: Session) -> None:
         for job, tasks in _best_effort_tasks(session):

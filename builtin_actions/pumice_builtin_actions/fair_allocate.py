@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pumice import Action, Job, Session
 from pumice.gang import has_pending
-from pumice.solver import GangPlacer, QueueTree
-from pumice_builtin_actions.solver_jobs import DepthOptions, waiting_jobs
+from pumice.solver import GangPlacer, QueueDepthOptions, QueueTree
+from pumice_builtin_actions.solver_jobs import waiting_jobs
 
 
 class FairAllocate(Action):
@@ -15,8 +15,10 @@ class FairAllocate(Action):
     grew is put back into the order, so that elastic jobs of different queues grow alternately.
     """
 
-    class Options(DepthOptions):
-        pass
+    allocates = True
+
+    class Options(QueueDepthOptions):
+        """See :class:`QueueDepthOptions`."""
 
     def execute(self, session: Session) -> None:
         placer = GangPlacer(session)

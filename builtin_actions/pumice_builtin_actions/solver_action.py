@@ -10,11 +10,11 @@ from pydantic import Field
 
 from pumice import Action, Job, Plan, Refusal, Session, Solver
 from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
-from pumice.solver import FailedJobs, GangPlacer, QueueTree
-from pumice_builtin_actions.solver_jobs import DepthOptions, VictimQueues, may_evict, waiting_jobs
+from pumice.solver import FailedJobs, GangPlacer, QueueDepthOptions, QueueTree
+from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, waiting_jobs
 
 
-class SolverOptions(DepthOptions):
+class SolverOptions(QueueDepthOptions):
     """Options of the actions that search for victims."""
 
     signatures: bool = Field(

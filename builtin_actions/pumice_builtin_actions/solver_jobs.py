@@ -5,31 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from pydantic import Field
-
-from pumice import Action, Job, Session, TaskStatus
+from pumice import ACTIVE_STATUSES, Job, Session, TaskStatus
 from pumice.gang import active_count, has_pending, is_ready_to_schedule
 from pumice.solver import QueueTree, RankedJobs
 
-_ALIVE = (
-    TaskStatus.ALLOCATED,
-    TaskStatus.PIPELINED,
-    TaskStatus.BINDING,
-    TaskStatus.BOUND,
-    TaskStatus.RUNNING,
-    TaskStatus.PENDING,
-)
-
-
-class DepthOptions(Action.Options):
-    """Options of the actions that take jobs from the queue tree."""
-
-    queue_depth: int | None = Field(
-        None,
-        alias="queueDepth",
-        ge=1,
-        description="Most jobs of a leaf queue to consider; unlimited when absent.",
-    )
+_ALIVE_STATUSES = (*ACTIVE_STATUSES, TaskStatus.PENDING)
 
 
 def waiting_jobs(session: Session, accept: Callable[[Job], bool] = lambda job: True) -> list[Job]:
@@ -110,6 +90,6 @@ def _is_alive(session: Session, job: Job) -> bool:
     row_of = session.nodes.row_of
     return any(
         not task.node or task.node in row_of
-        for status in _ALIVE
+        for status in _ALIVE_STATUSES
         for task in job.by_status[status].values()
     )

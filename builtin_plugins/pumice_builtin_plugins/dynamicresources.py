@@ -38,6 +38,8 @@ class DynamicResources(Plugin):
     of its own.
     """
 
+    provides = frozenset({"resource_claims"})
+
     class Options(Plugin.Options):
         queue_label: str = Field(
             "kai.scheduler/queue",

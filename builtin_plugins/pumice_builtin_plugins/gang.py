@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pumice import (
     ALLOCATED_STATUSES,
@@ -12,6 +12,8 @@ from pumice import (
     Job,
     Members,
     Plugin,
+    PluginEntry,
+    Policy,
     Refusal,
     SubJob,
     Task,
@@ -36,6 +38,20 @@ class Gang(Plugin):
 
     As in Volcano only the job's own minAvailable is protected against eviction, not its roles'.
     """
+
+    @classmethod
+    def cautions(cls, entry: PluginEntry, policy: Policy) -> Iterator[str]:
+        actions = [a.name for a in policy.actions if "preemptable" in a.cls.needs]
+        voters = next((tier for tier in policy.voters("preemptable") if entry in tier), ())
+        if not actions or not voters:
+            return
+        others = [other.name for other in voters if other is not entry]
+        agree = f" and {', '.join(others)} must agree" if others else ""
+        yield (
+            f"{entry.name} answers preemptable, so {', '.join(actions)} evicts only tasks above "
+            f"their job's minimum{agree}: a job that runs at its minimum is never preempted; "
+            'disable = ["preemptable"] allows it to evict whole jobs'
+        )
 
     @hookimpl
     def job_valid(self, job: Job) -> Refusal | None:

@@ -7,14 +7,13 @@ from typing import Any
 
 from pumice import Job, Plugin, hookimpl
 from pumice.gang import has_pending, is_ready_to_schedule
-from pumice.solver import QueueTree
+from pumice.solver import QueueDepthOptions, QueueTree
 
 PATH = "/get-job-order"
-_ALLOCATE = "fair_allocate"
 
 
 class ReflectJobOrder(Plugin):
-    """Serve the order in which ``fair_allocate`` takes up jobs, computed when the cycle begins.
+    """Serve the order in which the allocating action takes up jobs, computed when the cycle begins.
 
     ``/get-job-order`` returns ``{"global_order": [{"id", "priority"}], "queue_order": {queue:
     [...]}}``. List it last in the policy: plugins that open their session later do not take part.
@@ -33,11 +32,10 @@ class ReflectJobOrder(Plugin):
             self._order.append(tree.pop())
 
     def _depth(self) -> int | None:
-        """How many jobs of each queue the policy lets the allocating action look at; None: all."""
+        """The queue depth of the policy's allocating action; None: unlimited."""
         for entry in self.session.policy.actions:
-            if entry.name == _ALLOCATE:
-                depth: int | None = getattr(entry.options, "queue_depth", None)
-                return depth
+            if entry.cls.allocates and isinstance(entry.options, QueueDepthOptions):
+                return entry.options.queue_depth
         return None
 
     @hookimpl

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
     from pumice.config import Duration, Policy, load_policy, policy_from_dict
     from pumice.config.duration import parse_duration
+    from pumice.config.policy import ActionEntry, PluginEntry
     from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
     from pumice.errors import PluginError, PumiceError, StatementError
     from pumice.fit_errors import FitErrors
@@ -89,6 +90,7 @@ _HOME = {
     "ALLOCATED_STATUSES": "pumice.model.task",
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
+    "ActionEntry": "pumice.config.policy",
     "Backend": "pumice.backends",
     "Bind": "pumice.decisions",
     "BindContext": "pumice.verdicts",
@@ -136,6 +138,7 @@ _HOME = {
     "PREEMPTABLE_STATUSES": "pumice.model.task",
     "Plan": "pumice.solver.plan",
     "Plugin": "pumice.plugin",
+    "PluginEntry": "pumice.config.policy",
     "PluginError": "pumice.errors",
     "Pod": "pumice.model.facts",
     "PodGroup": "pumice.model.facts",
@@ -193,6 +196,7 @@ __all__ = [
     "SKIP",
     "USED_STATUSES",
     "Action",
+    "ActionEntry",
     "Backend",
     "Bind",
     "BindContext",
@@ -236,6 +240,7 @@ __all__ = [
     "Order",
     "Plan",
     "Plugin",
+    "PluginEntry",
     "PluginError",
     "Pod",
     "PodGroup",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
@@ -10,6 +11,7 @@ from pumice.plugin import OptionsModel
 from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
+    from pumice.config.policy import ActionEntry, Policy
     from pumice.session.session import Session
 
 
@@ -28,6 +30,9 @@ class Action:
     """The API version that the action was written for ("1.0"); checked when given."""
     evicts: ClassVar[bool] = False
     """Whether the action evicts running tasks; the policy check looks at it."""
+    allocates: ClassVar[bool] = False
+    """Whether the action places pending jobs on idle resources, without evictions; the policy
+    check expects it before actions that evict and after those that admit."""
     admits: ClassVar[bool] = False
     """Whether the action admits pending jobs into their queues; where a policy lists such an
     action, a job that it has not admitted is not placed."""
@@ -42,6 +47,15 @@ class Action:
     """The name under which the policy lists this action."""
     options: Any
     """The options from the policy, an instance of ``Options``."""
+
+    @classmethod
+    def cautions(cls, entry: ActionEntry, policy: Policy) -> Iterable[str]:
+        """What is doubtful about the action's options and its place in a policy.
+
+        ``entry`` is its entry, with its name and options. Called when a policy is loaded; each
+        text becomes a warning with the line of the entry.
+        """
+        return ()
 
     def __init__(self, options: BaseModel, name: str) -> None:
         self.options = options

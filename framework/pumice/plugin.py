@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import pluggy
@@ -12,6 +12,7 @@ from pumice.hookspecs import PROJECT
 from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
+    from pumice.config.policy import PluginEntry, Policy
     from pumice.model.task import Task
     from pumice.session.session import Session
 
@@ -96,6 +97,10 @@ class Plugin:
     depend on (``labels``, ``annotations``, ``job``, ``queue``, ``role``, …). Tasks that differ in
     one of them are in different classes."""
 
+    provides: ClassVar[frozenset[str]] = frozenset()
+    """What the plugin takes care of for the whole policy, so that other plugins need not:
+    they ask ``session.provides``. The names are agreed between plugins (``resource_claims``)."""
+
     shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
     """Shortcuts that the plugin takes: names to ask ``session.uses`` about (see
     :mod:`pumice.shortcuts`)."""
@@ -108,12 +113,13 @@ class Plugin:
     """The options from the policy, an instance of ``Options``."""
 
     @classmethod
-    def caution(cls, options: Any, companions: Collection[str]) -> str | None:
-        """Why these options do not suit the other plugins of the tier; None: they do.
+    def cautions(cls, entry: PluginEntry, policy: Policy) -> Iterable[str]:
+        """What is doubtful about the plugin's options and its place in a policy.
 
-        Called when a policy is loaded; an answer becomes a warning.
+        ``entry`` is its entry, with its name and options. Called when a policy is loaded; each
+        text becomes a warning with the line of the entry.
         """
-        return None
+        return ()
 
     def __init__(self, session: Session, options: BaseModel, name: str) -> None:
         self.session = session

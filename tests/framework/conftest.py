@@ -116,6 +116,14 @@ class Go(Action):
         pass
 
 
+class Admit(Go):
+    admits = True
+
+
+class Place(Go):
+    allocates = True
+
+
 class Evict(Go):
     evicts = True
     needs = ("job_starving",)
@@ -124,8 +132,8 @@ class Evict(Go):
 @pytest.fixture
 def parts(catalog: Catalog) -> Catalog:
     """A catalog with plugins and actions under the builtin names."""
-    for name in ("enqueue", "allocate", "backfill"):
-        catalog.register_local("action", name, Go)
+    for name, cls in {"enqueue": Admit, "allocate": Place, "backfill": Go}.items():
+        catalog.register_local("action", name, cls)
     for name in ("preempt", "reclaim"):
         catalog.register_local("action", name, Evict)
     for name in ("priority", "conformance", "predicates", "overcommit", "proportion"):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
-from pumice import Job, Plugin, Queue, Task, hookimpl
+from pumice import Job, Plugin, PluginEntry, Policy, Queue, Task, hookimpl
 from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 from pumice_builtin_plugins.drf.job_shares import JobShare
 from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
@@ -32,10 +31,14 @@ class Drf(Plugin):
         )
 
     @classmethod
-    def caution(cls, options: Any, companions: Collection[str]) -> str | None:
-        if options.hierarchy and "proportion" in companions:
-            return "with hierarchy, drf and proportion order the queues of one tier in two ways"
-        return None
+    def cautions(cls, entry: PluginEntry, policy: Policy) -> Iterator[str]:
+        voters = next((tier for tier in policy.voters("queue_order") if entry in tier), ())
+        others = [other.name for other in voters if other is not entry]
+        if entry.options.hierarchy and others:
+            yield (
+                f"with hierarchy, {entry.name} and {', '.join(others)} order the queues of one "
+                "tier in two ways"
+            )
 
     @hookimpl
     def on_session_open(self) -> None:

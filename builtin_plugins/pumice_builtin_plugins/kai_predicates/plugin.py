@@ -95,8 +95,7 @@ class KaiPredicates(Plugin):
         )
         self._ports = NodePorts(table)
         self._volumes = VolumeBinder(Storage(inventory, columns), node_pods)
-        # With dynamicresources on, that plugin's account of free devices is the right one.
-        self._use_devices = "dynamicresources" not in session.plugins
+        self._use_devices = not session.provides("resource_claims")
         self._devices = DeviceAllocator(DraObjects(inventory, columns))
         self._config_maps = ConfigMaps(inventory)
         self._max_allocatable = table.allocatable.max(axis=0, initial=0)

@@ -58,8 +58,6 @@ class Builder:
         built_plugins, plugin_values = self._parts("plugin", plugins)
         built_actions, action_values = self._parts("action", actions)
         scheduler, scheduler_values = self._scheduler()
-        for tier in tiers:
-            self._check_companions(tier, built_plugins)
         self.problems.raise_any(self.origin)
         policy = Policy(
             actions=tuple(
@@ -87,20 +85,6 @@ class Builder:
             policy,
             warnings=(*self.problems.warnings, *self.warnings, *lint(policy, actions, tiers)),
         )
-
-    def _check_companions(
-        self, tier: Sequence[Reference], built: Mapping[str, tuple[Loaded, OptionsModel]]
-    ) -> None:
-        """Let each plugin warn about the other plugins of its tier."""
-        names = {reference.name for reference in tier}
-        for reference in tier:
-            if reference.name in built:
-                loaded, options = built[reference.name]
-                caution = loaded.cls.caution(options, names - {reference.name})
-                if caution is not None:
-                    self.problems.warn(
-                        reference.layer, reference.path, f"{reference.name}: {caution}"
-                    )
 
     def _check_keys(self) -> None:
         for layer in self.layers:

@@ -11,7 +11,7 @@ from pumice.config.settings import SchedulerSettings
 from pumice.discovery import Source
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS, ExtensionPoint
-from pumice.plugin import OptionsModel, Plugin
+from pumice.plugin import Plugin
 from pumice.shortcuts import Shortcut, current, declared, is_used
 
 
@@ -20,14 +20,19 @@ class PluginEntry:
     """A plugin in a tier."""
 
     name: str
+    """The name under which the policy lists it."""
     cls: type[Plugin]
-    options: OptionsModel
+    """Its class."""
+    options: Any
+    """Its options, an instance of the class's ``Options``."""
     source: Source
+    """The distribution, or the place in the code, that it comes from."""
     points: tuple[str, ...] = ()
     """The extension points that the class implements."""
     enable: frozenset[str] | None = None
     """The only gated points that it may answer; None: all. Forms are named by their base."""
     disable: frozenset[str] = frozenset()
+    """Gated points that it may not answer."""
     known: Mapping[str, ExtensionPoint] = field(
         default_factory=lambda: POINTS, repr=False, compare=False
     )
@@ -48,9 +53,13 @@ class ActionEntry:
     """An action of the policy."""
 
     name: str
+    """The name under which the policy lists it."""
     cls: type[Action]
-    options: OptionsModel
+    """Its class."""
+    options: Any
+    """Its options, an instance of the class's ``Options``."""
     source: Source
+    """The distribution, or the place in the code, that it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,25 @@ class Policy:
             ]
             place = ", ".join(dict.fromkeys(places)) or None
         return place or "default"
+
+    def actions_before(self, entry: ActionEntry) -> tuple[ActionEntry, ...]:
+        """The actions that run before one of the policy's actions."""
+        return self.actions[: self._position(entry)]
+
+    def actions_after(self, entry: ActionEntry) -> tuple[ActionEntry, ...]:
+        """The actions that run after one of the policy's actions."""
+        return self.actions[self._position(entry) + 1 :]
+
+    def _position(self, entry: ActionEntry) -> int:
+        return next(number for number, other in enumerate(self.actions) if other is entry)
+
+    def tier_of(self, entry: PluginEntry) -> tuple[PluginEntry, ...]:
+        """The tier of one of the policy's plugins."""
+        return next(tier for tier in self.tiers if any(other is entry for other in tier))
+
+    def provides(self, feature: str) -> bool:
+        """Whether a plugin of the policy declares that it ``provides`` something."""
+        return any(feature in entry.cls.provides for entry in self.plugins)
 
     def voters(self, point: str) -> tuple[tuple[PluginEntry, ...], ...]:
         """The plugins that answer an extension point in any of its forms, tier by tier."""

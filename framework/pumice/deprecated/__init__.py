@@ -8,7 +8,7 @@ importable.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 _T = TypeVar("_T", bound=type)
@@ -171,3 +171,15 @@ def _warn_at_definition(renamed: Renamed, method: Callable[..., Any]) -> str:
     file, line = method.__code__.co_filename, method.__code__.co_firstlineno
     warnings.warn_explicit(str(renamed), DeprecationWarning, file, line)
     return f"{file}:{line}"
+
+
+def old_caution(cls: type, name: str, options: Any, companions: Collection[str]) -> Iterator[str]:
+    """What a plugin's method ``caution`` says, which is ``cautions`` since 0.2."""
+    method = getattr(cls, "caution", None)
+    if method is None:
+        return
+    renamed = Renamed("caution", "cautions", since="0.2", kind="method")
+    _warn_at_definition(renamed, method)
+    text = method(options, companions)
+    if text is not None:
+        yield f"{name}: {text}"

@@ -208,6 +208,7 @@ _V0_2 = Moves(
         ),
         ("pumice.model.facts", "Queue.extra"): "created",
         ("pumice.model.kai_task", "describe_whole_gpus"): "pumice.model.gpu.request",
+        ("pumice.plugin", "Plugin.caution"): "cautions; a class that has it is still asked",
         ("pumice.model.pod_sets", "depends_on_time"): "times of pod groups are absolute",
         ("pumice.model.pod_sets", "describe_kai_job"): "pumice.model.families.kai.family.Kai",
         ("pumice.model.pod_sets", "tell_times"): "Job.read_status",

@@ -116,6 +116,10 @@ class Session:
         """Whether the policy lists an action."""
         return any(entry.name == action for entry in self.policy.actions)
 
+    def provides(self, feature: str) -> bool:
+        """Whether a plugin of the policy declares that it ``provides`` something."""
+        return self.policy.provides(feature)
+
     def uses(self, shortcut: str) -> bool:
         """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
         return self.policy.uses(shortcut)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pumice.solver.failed_jobs import FailedJobs
 from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.options import QueueDepthOptions
 from pumice.solver.plan import Plan, VictimGroup, VictimJob
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.ranked_jobs import RankedJobs
@@ -18,6 +19,7 @@ __all__ = [
     "FailedJobs",
     "GangPlacer",
     "Plan",
+    "QueueDepthOptions",
     "QueueTree",
     "RankedJobs",
     "Solver",

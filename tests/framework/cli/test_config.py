@@ -28,6 +28,12 @@ PARTS = """
 
     class Go(Action):
         def execute(self, session): ...
+
+    class Admit(Go):
+        admits = True
+
+    class Place(Go):
+        allocates = True
 """
 POLICY = """\
 actions = ["allocate", "enqueue"]
@@ -53,7 +59,11 @@ def _installed(site, tmp_path, monkeypatch):
             **dict.fromkeys(["gang", "priority", "conformance", "predicates", "binpack"], "Gang"),
             **dict.fromkeys(["overcommit", "drf", "proportion"], "Gang"),
         },
-        actions=dict.fromkeys(["enqueue", "allocate", "backfill", "reclaim", "preempt"], "Go"),
+        actions={
+            "enqueue": "Admit",
+            "allocate": "Place",
+            **dict.fromkeys(["backfill", "reclaim", "preempt"], "Go"),
+        },
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
