@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pumice.model.task import (
         ACTIVE_STATUSES,
         ALLOCATED_STATUSES,
+        PLACED_STATUSES,
         PREEMPTABLE_STATUSES,
         USED_STATUSES,
         Task,
@@ -135,6 +136,7 @@ _HOME = {
     "OptionsModel": "pumice.plugin",
     "Order": "pumice.session.order",
     "PERMIT": "pumice.combine",
+    "PLACED_STATUSES": "pumice.model.task",
     "PREEMPTABLE_STATUSES": "pumice.model.task",
     "Plan": "pumice.solver.plan",
     "Plugin": "pumice.plugin",
@@ -190,6 +192,7 @@ __all__ = [
     "FEW_ROWS",
     "MIN_RESOURCE",
     "PERMIT",
+    "PLACED_STATUSES",
     "PREEMPTABLE_STATUSES",
     "REJECT",
     "ROOT",

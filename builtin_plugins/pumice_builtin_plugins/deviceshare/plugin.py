@@ -10,6 +10,7 @@ from loguru import logger
 from pydantic import BaseModel
 
 from pumice import (
+    PLACED_STATUSES,
     Code,
     FitError,
     Job,
@@ -47,7 +48,6 @@ from pumice_builtin_plugins.deviceshare.vgpu import (
 )
 
 AnyCardRequest = CardRequest | VirtualGpuRequest
-_NEWLY_PLACED = (TaskStatus.ALLOCATED, TaskStatus.PIPELINED)
 
 
 class DeviceShare(Plugin):
@@ -125,7 +125,7 @@ class DeviceShare(Plugin):
         pool = None if row is None else self._pools[row]
         if request is None or row is None or pool is None:
             return None
-        if task.status not in _NEWLY_PLACED:  # its eviction is undone
+        if task.status not in PLACED_STATUSES:  # its eviction is undone
             if task.uid in self._bound:
                 pool.allocate(task.uid, self._bound[task.uid])
             return None

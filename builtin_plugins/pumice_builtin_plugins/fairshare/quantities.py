@@ -155,8 +155,7 @@ def own_schedulers(params: Mapping[str, Any], names: Collection[str]) -> frozens
 def _is_foreign(task: Task, own: frozenset[str]) -> bool:
     if task.pod.scheduler_name in own or task.labels.get("app") in _UTILITY_APPS:
         return False
-    # A pod of a Volcano job is its scheduler's own by its pod group, whatever name it has.
-    return task.job is None or task.job.family == "kai"
+    return task.job is None or task.job.takes_foreign_pods
 
 
 def add_up(quantities: Iterable[Quantities]) -> Quantities:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pumice import MIN_RESOURCE, Resource, Session, SubJob, Task, TaskStatus
+from pumice import MIN_RESOURCE, PLACED_STATUSES, Resource, Session, SubJob, Task
 
 
 class HyperNodeResources:
@@ -108,7 +108,7 @@ class SubJobTasks:
 
     def add(self, task: Task) -> None:
         """The task has been placed; an undone eviction is ignored, as the task still counts."""
-        if task.status in (TaskStatus.ALLOCATED, TaskStatus.PIPELINED):
+        if task.status in PLACED_STATUSES:
             self._placed[task.uid] = self._row_of[task.node]
             self._update(task, 1)
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from pumice import (
     ALLOCATED_STATUSES,
+    PLACED_STATUSES,
     Code,
     Container,
     FitError,
@@ -38,7 +39,6 @@ POLICY = "volcano.sh/numa-topology-policy"
 DECISION = "volcano.sh/topology-decision"
 _MAX_SCORE = 100
 _NONE = ("", "none")
-_NEWLY_PLACED = (TaskStatus.ALLOCATED, TaskStatus.PIPELINED)
 _HOLDING = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
 
 
@@ -128,7 +128,7 @@ class NumaAware(Plugin):
         row, request = self.session.nodes.row_of.get(task.node), self._request(task)
         if row is None or request is None or not request.counts:
             return
-        if task.status not in _NEWLY_PLACED:  # its eviction is undone
+        if task.status not in PLACED_STATUSES:  # its eviction is undone
             self._assign(row, task.uid, self._bound.get(task.uid))
         elif self._nodes[row] is not None and self._refusal(request, row) is None:
             self._assign(row, task.uid, self._cpus(request, row))

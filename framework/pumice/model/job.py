@@ -34,6 +34,7 @@ class Job(Members):
         "family",
         "fit_errors",
         "group",
+        "heeds_preemption_policy",
         "initial",
         "journal",
         "last_start",
@@ -58,6 +59,7 @@ class Job(Members):
         "state",
         "sub_group_root",
         "sub_jobs",
+        "takes_foreign_pods",
         "total_request",
     )
 
@@ -67,6 +69,10 @@ class Job(Members):
         """The pod group that the job is made from."""
         self.family = group.family
         """The family of the pod group."""
+        self.heeds_preemption_policy = True
+        """Whether nothing is evicted for its tasks whose pods have preemptionPolicy Never."""
+        self.takes_foreign_pods = False
+        """Whether pods that name another scheduler are its tasks, too."""
         self.name = group.name
         """The name of the pod group."""
         self.namespace = group.namespace

@@ -43,7 +43,9 @@ class TaskStatus(enum.IntEnum):
 _S = TaskStatus
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
 """Statuses of a task that holds its request on a node."""
-ACTIVE_STATUSES = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
+PLACED_STATUSES = (_S.ALLOCATED, _S.PIPELINED)
+"""Statuses of a task that this session has placed and not bound yet."""
+ACTIVE_STATUSES = (*PLACED_STATUSES, _S.BINDING, _S.BOUND, _S.RUNNING)
 """Statuses of a task that holds its request on a node or is pipelined to one."""
 USED_STATUSES = (*ACTIVE_STATUSES, _S.RELEASING)
 """The active statuses, and that of a task which is being evicted or deleted."""

@@ -116,3 +116,12 @@ def test_what_differs_between_the_families():
     foreign = SimpleNamespace(scheduler_name="other")
     assert not volcano.takes(foreign, ["us"])
     assert kai.takes(foreign, ["us"])
+
+
+@pytest.mark.parametrize("name, kai", [("volcano", False), ("kai", True)])
+def test_a_job_says_what_its_family_does(name, kai):
+    world = World().node("a").job("j", tasks=1, cpu=1)
+    world.inventory.groups["ns/j"].family = name
+    job = build_cluster(world.inventory, now=0.0).jobs["ns/j"]
+    assert job.takes_foreign_pods is kai
+    assert job.heeds_preemption_policy is not kai

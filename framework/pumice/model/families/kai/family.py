@@ -21,6 +21,8 @@ class Kai(Family):
         return True
 
     def read_job(self, job: Job) -> None:
+        job.heeds_preemption_policy = False
+        job.takes_foreign_pods = True
         read_kai_job(job)
 
     def read_task(self, task: Task, inventory: Inventory, dimensions: Dimensions) -> None:
