@@ -197,6 +197,10 @@ _V0_2 = Moves(
         ("pumice.solver.search", "Solver", "ghosts"): "stale_releases",
     },
     removed={
+        ("pumice.manifests.nodes", "NodeWire"): "pumice.manifests.wire.ObjectDecoder",
+        ("pumice.manifests.others", "BudgetWire"): "pumice.manifests.wire.ObjectDecoder",
+        ("pumice.manifests.others", "QuotaWire"): "pumice.manifests.wire.ObjectDecoder",
+        ("pumice.manifests.podwire", "PodWire"): "pumice.manifests.wire.ObjectDecoder",
         ("pumice.model.cluster", "Cluster.extra"): "typed fields of Inventory",
         ("pumice.model.facts", "Inventory.extra"): (
             "feature_gates, node_usage, queue_usage, min_node_gpu_memory, scheduler_params"

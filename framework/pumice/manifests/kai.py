@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-import msgspec
 from msgspec import Raw, Struct
 
 from pumice.manifests.pool import EMPTY, Pool
@@ -15,9 +14,8 @@ from pumice.manifests.wire import (
     Count,
     Int32,
     MalformedError,
-    Metadata,
     Object,
-    decode,
+    ObjectDecoder,
     duration,
     epoch,
 )
@@ -49,12 +47,7 @@ class QueueSpec(Struct, rename="camel", gc=False):
     resources: QueueResourcesWire | None = None
 
 
-class QueueWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: QueueSpec | None = None
-
-
-_QUEUE = msgspec.json.Decoder(QueueWire)
+_QUEUE = ObjectDecoder(QueueSpec, Raw)
 _DEFAULT_PRIORITY = 100
 _UNLIMITED = -1
 _UNITS = {"cpu": 1, "memory": 10**6, "gpu": 1000}
@@ -62,8 +55,7 @@ _UNITS = {"cpu": 1, "memory": 10**6, "gpu": 1000}
 
 def read_queue(raw: Raw, pool: Pool) -> Queue:
     """The facts of a KAI queue; an amount that is not set is zero, -1 is unlimited."""
-    wire = decode(_QUEUE, "", raw)
-    meta, spec = wire.metadata or Metadata(), wire.spec or QueueSpec()
+    meta, spec, _ = _QUEUE.parts(raw)
     resources = spec.resources or QueueResourcesWire()
     return Queue(
         name=meta.named(),
@@ -145,25 +137,14 @@ class GroupStatus(Struct, rename="camel", gc=False):
     scheduling_conditions: list[Object] | None = None
 
 
-class GroupWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: GroupSpec | None = None
-    status: GroupStatus | None = None
-
-
-_GROUP = msgspec.json.Decoder(GroupWire)
+_GROUP = ObjectDecoder(GroupSpec, GroupStatus)
 _LAST_START = "kai.scheduler/last-start-timestamp"
 _STALE = "kai.scheduler/stale-podgroup-timestamp"
 
 
 def read_group(raw: Raw, pool: Pool) -> PodGroup:
     """The facts of a KAI pod group."""
-    wire = decode(_GROUP, "", raw)
-    meta, spec, status = (
-        wire.metadata or Metadata(),
-        wire.spec or GroupSpec(),
-        wire.status or GroupStatus(),
-    )
+    meta, spec, status = _GROUP.parts(raw)
     name, namespace = meta.named(), meta.namespace or "default"
     if not spec.queue:
         raise MalformedError("spec.queue: is empty")

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.shapes import ContainerImage, Taint, checked
-from pumice.manifests.wire import Metadata, Object, decode, epoch
+from pumice.manifests.wire import Object, ObjectDecoder, decode, epoch
 from pumice.model.facts import Node
 from pumice.model.quantity import PODS
 
@@ -29,25 +29,14 @@ class StatusWire(Struct, gc=False):
     images: list[Raw] | None = None
 
 
-class NodeWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: SpecWire | None = None
-    status: StatusWire | None = None
-
-
-_NODE = msgspec.json.Decoder(NodeWire)
+_NODE = ObjectDecoder(SpecWire, StatusWire)
 _TAINTS = checked(list[Taint], "spec.taints")
 _IMAGE = msgspec.json.Decoder(ContainerImage)
 
 
 def read_node(raw: Raw, pool: Pool) -> Node:
     """The facts of a node; without ``allocatable`` its whole capacity is allocatable."""
-    wire = decode(_NODE, "", raw)
-    meta, spec, status = (
-        wire.metadata or Metadata(),
-        wire.spec or SpecWire(),
-        wire.status or StatusWire(),
-    )
+    meta, spec, status = _NODE.parts(raw)
     name = meta.named()
     capacity = pool.resources("status.capacity", status.capacity)
     allocatable = pool.resources("status.allocatable", status.allocatable)

@@ -9,7 +9,15 @@ from msgspec import Raw, Struct
 
 from pumice.manifests.pool import Pool
 from pumice.manifests.shapes import LabelSelector
-from pumice.manifests.wire import ANY_OBJECT, Int32, MalformedError, Metadata, Object, decode
+from pumice.manifests.wire import (
+    ANY_OBJECT,
+    Int32,
+    MalformedError,
+    Metadata,
+    Object,
+    ObjectDecoder,
+    decode,
+)
 from pumice.model.facts import DisruptionBudget, PriorityClass, ResourceQuota
 from pumice.model.quantity import amount
 
@@ -43,23 +51,15 @@ class BudgetStatus(Struct, rename="camel", gc=False):
     disrupted_pods: dict[str, Any] | None = None
 
 
-class BudgetWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: BudgetSpec | None = None
-    status: BudgetStatus | None = None
-
-
-_BUDGET = msgspec.json.Decoder(BudgetWire)
+_BUDGET = ObjectDecoder(BudgetSpec, BudgetStatus)
 
 
 def read_budget(raw: Raw, pool: Pool) -> DisruptionBudget:
-    wire = decode(_BUDGET, "", raw)
-    meta, status = wire.metadata or Metadata(), wire.status or BudgetStatus()
-    selector = wire.spec.selector if wire.spec else None
+    meta, spec, status = _BUDGET.parts(raw)
     return DisruptionBudget(
         name=meta.named(),
         namespace=meta.namespace or "default",
-        selector=None if selector is None else {**selector},
+        selector=None if spec.selector is None else {**spec.selector},
         disruptions_allowed=status.disruptions_allowed or 0,
         disrupted_pods=frozenset(status.disrupted_pods or ()),
     )
@@ -70,23 +70,12 @@ class QuotaAmounts(Struct, gc=False):
     used: Object | None = None
 
 
-class QuotaWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: QuotaAmounts | None = None
-    status: QuotaAmounts | None = None
-
-
-_QUOTA = msgspec.json.Decoder(QuotaWire)
+_QUOTA = ObjectDecoder(QuotaAmounts, QuotaAmounts)
 
 
 def read_quota(raw: Raw, pool: Pool) -> ResourceQuota:
     """A resource quota in the units of its resources, by its own names (``requests.cpu``)."""
-    wire = decode(_QUOTA, "", raw)
-    meta, spec, status = (
-        wire.metadata or Metadata(),
-        wire.spec or QuotaAmounts(),
-        wire.status or QuotaAmounts(),
-    )
+    meta, spec, status = _QUOTA.parts(raw)
     hard = spec.hard if status.hard is None else status.hard
     whole: Object = decode(ANY_OBJECT, "", raw)
     return ResourceQuota(

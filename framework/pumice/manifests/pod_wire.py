@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from pumice.manifests.containers import ResourcesWire
 from pumice.manifests.shapes import PodResourceClaim
-from pumice.manifests.wire import Int32, Metadata
+from pumice.manifests.wire import Int32
 
 
 class Gate(Struct, gc=False):
@@ -69,9 +69,3 @@ class StatusWire(Struct, rename="camel", gc=False):
             if container.resources or len(container.allocated_resources):
                 return True
         return False
-
-
-class PodWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: SpecWire | None = None
-    status: StatusWire | None = None

@@ -6,16 +6,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Raw
 
 from pumice.manifests.containers import ContainerSet, container_set, host_ports
-from pumice.manifests.pod_wire import ConditionWire, PodWire, SpecWire, StatusWire
+from pumice.manifests.pod_wire import ConditionWire, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.requests import Family, effective_request
 from pumice.manifests.shapes import Affinity, Toleration, TopologySpreadConstraint, checked
 from pumice.manifests.volumes import read_volumes
-from pumice.manifests.wire import Metadata, Object, Owner, decode, epoch
+from pumice.manifests.wire import Object, ObjectDecoder, Owner, epoch
 from pumice.model.facts import Pod
 
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
@@ -25,7 +24,7 @@ KAI_GROUP = "pod-group-name"
 QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 """Volcano's scheduling gate, and the annotation by which a pod asks for it: its queue admits it."""
 
-_POD = msgspec.json.Decoder(PodWire)
+_POD = ObjectDecoder(SpecWire, StatusWire)
 _SELECTOR = checked(dict[str, str], "spec.nodeSelector")
 _AFFINITY = checked(Affinity, "spec.affinity")
 _TOLERATIONS = checked(list[Toleration], "spec.tolerations")
@@ -37,12 +36,7 @@ def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
 
     The ``group`` of a KAI pod is the bare name: its namespace is known once all groups are read.
     """
-    wire = decode(_POD, "", raw)
-    meta, spec, status = (
-        wire.metadata or Metadata(),
-        wire.spec or SpecWire(),
-        wire.status or StatusWire(),
-    )
+    meta, spec, status = _POD.parts(raw)
     name, namespace = meta.named(), sys.intern(meta.namespace or "default")
     annotations = meta.annotations or EMPTY
     family = family or family_of(annotations)

@@ -17,7 +17,16 @@ from pumice.manifests.shapes import (
     QueueAffinity,
     checked,
 )
-from pumice.manifests.wire import Count, Int32, MalformedError, Metadata, Object, decode, epoch
+from pumice.manifests.wire import (
+    Count,
+    Int32,
+    MalformedError,
+    Metadata,
+    Object,
+    ObjectDecoder,
+    decode,
+    epoch,
+)
 from pumice.model.facts import (
     UNLIMITED,
     HyperNode,
@@ -51,13 +60,7 @@ class QueueStatus(Struct, gc=False):
     state: str | None = None
 
 
-class QueueWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: QueueSpec | None = None
-    status: QueueStatus | None = None
-
-
-_QUEUE = msgspec.json.Decoder(QueueWire)
+_QUEUE = ObjectDecoder(QueueSpec, QueueStatus)
 _QUEUE_AFFINITY = checked(QueueAffinity, "spec.affinity")
 
 
@@ -67,8 +70,7 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
     In ``capability``, cpu and memory are unlimited where they are missing or zero. A missing scalar
     is unlimited, too, and stays missing.
     """
-    wire = decode(_QUEUE, "", raw)
-    meta, spec = wire.metadata or Metadata(), wire.spec or QueueSpec()
+    meta, spec, status = _QUEUE.parts(raw)
     name = meta.named()
     devices: dict[str, Object] = {}
     limit = _queue_resources("capability", spec.capability, devices)
@@ -83,7 +85,7 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
         weight=1 if spec.weight is None else spec.weight,
         priority=spec.priority or 0,
         reclaimable=spec.reclaimable is not False,
-        state=(wire.status and wire.status.state) or "Open",
+        state=status.state or "Open",
         deserved=_queue_resources("deserved", spec.deserved, devices),
         guarantee=_queue_resources(
             "guarantee", spec.guarantee.resource if spec.guarantee else None, devices
@@ -151,13 +153,7 @@ class GroupStatus(Struct, gc=False):
     conditions: list[Condition] | None = None
 
 
-class GroupWire(Struct, gc=False):
-    metadata: Metadata | None = None
-    spec: GroupSpec | None = None
-    status: GroupStatus | None = None
-
-
-_GROUP = msgspec.json.Decoder(GroupWire)
+_GROUP = ObjectDecoder(GroupSpec, GroupStatus)
 
 
 def read_group(raw: Raw, pool: Pool) -> PodGroup:
@@ -166,12 +162,7 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
     ``quota_min_resources`` has every name of minResources, also those that are not resources of
     a node (``requests.cpu``), because quotas are compared by name.
     """
-    wire = decode(_GROUP, "", raw)
-    meta, spec, status = (
-        wire.metadata or Metadata(),
-        wire.spec or GroupSpec(),
-        wire.status or GroupStatus(),
-    )
+    meta, spec, status = _GROUP.parts(raw)
     name, namespace = meta.named(), meta.namespace or "default"
     listed = spec.min_resources
     group = PodGroup(

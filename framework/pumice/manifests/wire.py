@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 T = TypeVar("T")
+Spec = TypeVar("Spec")
+Status = TypeVar("Status")
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -89,6 +91,35 @@ def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
         raise MalformedError("holds text that is not UTF-8") from None
     except RecursionError:
         raise MalformedError("is nested too deeply") from None
+
+
+class _ObjectWire(Struct, Generic[Spec, Status], gc=False):
+    metadata: Metadata | None = None
+    spec: Spec | None = None
+    status: Status | None = None
+
+
+class ObjectDecoder(Generic[Spec, Status]):
+    """Decodes the objects of one kind; a part that is missing or null is an empty one.
+
+    ``Raw`` is the type of a part that is not read.
+    """
+
+    def __init__(self, spec: type[Spec], status: type[Status]) -> None:
+        self._spec = spec
+        self._status = status
+        self._decoder: msgspec.json.Decoder[_ObjectWire[Spec, Status]] = msgspec.json.Decoder(
+            _ObjectWire[spec, status]  # type: ignore[valid-type]
+        )
+
+    def parts(self, raw: Raw) -> tuple[Metadata, Spec, Status]:
+        """Metadata, spec and status of an object."""
+        wire = decode(self._decoder, "", raw)
+        return (
+            wire.metadata or Metadata(),
+            wire.spec or self._spec(),
+            wire.status or self._status(),
+        )
 
 
 def decode_checked(check: msgspec.json.Decoder[Any], at: str, text: bytes) -> Any:
