@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import PREEMPTABLE_STATUSES, Action, EvictionKind, Job, Session
+from pumice import PREEMPTABLE_STATUSES, EvictionKind, Job, Session
 from pumice_builtin_actions.gang.bundles import VictimOrder
-from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
-from pumice_builtin_actions.greedy.shortcut import VICTIMS
+from pumice_builtin_actions.gang.eviction import GangAction, GangPolicy
 
 
-class Gangpreempt(Action):
+class Gangpreempt(GangAction):
     """Evict as few gangs as possible for the whole of a starving job of the same queue.
 
     The surplus of jobs above their minimum goes first; a job that would fall below its minimum is
@@ -18,16 +17,8 @@ class Gangpreempt(Action):
     honoured.
     """
 
-    shortcuts = (VICTIMS,)
-
-    evicts = True
-    needs = ("job_starving", "unified_evictable")
-
-    class Options(GangOptions):
-        """See :class:`GangOptions`."""
-
-    def execute(self, session: Session) -> None:
-        policy = GangPolicy(
+    def policy(self, session: Session) -> GangPolicy:
+        return GangPolicy(
             kind=EvictionKind.GANG_PREEMPT,
             reason="gangpreempt",
             statuses=PREEMPTABLE_STATUSES,
@@ -36,7 +27,6 @@ class Gangpreempt(Action):
             is_entitled=lambda preemptor, tasks: True,
             skips_overused=False,
         )
-        GangEviction(session, self.options, policy).run()
 
 
 def _has_lower_priority_in_same_queue(preemptor: Job, job: Job) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import Action, EvictionKind, Job, Session, TaskStatus
+from pumice import EvictionKind, Job, Session, TaskStatus
 from pumice_builtin_actions.gang.bundles import VictimOrder, total_order
-from pumice_builtin_actions.gang.eviction import GangEviction, GangOptions, GangPolicy
-from pumice_builtin_actions.greedy.shortcut import VICTIMS
+from pumice_builtin_actions.gang.eviction import GangAction, GangPolicy
 
 
-class Gangreclaim(Action):
+class Gangreclaim(GangAction):
     """Evict as few gangs of other queues as possible for the whole of a starving job.
 
     The surplus of jobs above their minimum goes first; then, queue by queue, the job that loses
@@ -18,16 +17,8 @@ class Gangreclaim(Action):
     topology is honoured.
     """
 
-    shortcuts = (VICTIMS,)
-
-    evicts = True
-    needs = ("job_starving", "unified_evictable")
-
-    class Options(GangOptions):
-        """See :class:`GangOptions`."""
-
-    def execute(self, session: Session) -> None:
-        policy = GangPolicy(
+    def policy(self, session: Session) -> GangPolicy:
+        return GangPolicy(
             kind=EvictionKind.GANG_RECLAIM,
             reason="gangreclaim",
             statuses=(TaskStatus.RUNNING,),
@@ -36,7 +27,6 @@ class Gangreclaim(Action):
             is_entitled=lambda job, tasks: session.ask.preemptive(session.queue_of(job), tasks),
             skips_overused=True,
         )
-        GangEviction(session, self.options, policy).run()
 
 
 def _is_reclaimable(session: Session, reclaimer: Job, job: Job) -> bool:

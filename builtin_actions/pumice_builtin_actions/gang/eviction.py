@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pumice import (
     ROOT,
+    Action,
     EvictionContext,
     EvictionKind,
     Job,
@@ -27,6 +28,7 @@ from pumice_builtin_actions.gang.nomination import GangNomination
 from pumice_builtin_actions.greedy.eviction import starving_jobs
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob, pending_work
+from pumice_builtin_actions.greedy.shortcut import VICTIMS
 
 _DEFAULT_DOMAINS = 8
 _PREEMPTABLE = "volcano.sh/preemptable"
@@ -48,7 +50,7 @@ class GangOptions(ErrorCacheOptions):
 
 
 class GangPolicy(NamedTuple):
-    """How one gang action differs from the other."""
+    """How one gang action differs from the other in a session."""
 
     kind: EvictionKind
     reason: str
@@ -62,6 +64,25 @@ class GangPolicy(NamedTuple):
     """Whether a job may evict for all these tasks together."""
     skips_overused: bool
     """Whether the jobs of an overused queue are skipped."""
+
+
+class GangAction(Action):
+    """Base of gangpreempt and gangreclaim."""
+
+    shortcuts = (VICTIMS,)
+
+    evicts = True
+    needs = ("job_starving", "unified_evictable")
+
+    class Options(GangOptions):
+        """See :class:`GangOptions`."""
+
+    def execute(self, session: Session) -> None:
+        GangEviction(session, self.options, self.policy(session)).run()
+
+    def policy(self, session: Session) -> GangPolicy:
+        """What is particular to the action."""
+        raise NotImplementedError
 
 
 class GangEviction:

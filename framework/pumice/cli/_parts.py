@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import click
 
+from pumice.cli._complete import complete_parts
+from pumice.cli._options import output_option
 from pumice.cli._output import (
     add_row,
     make_table,
@@ -19,6 +21,21 @@ from pumice.config.options import Option, describe
 from pumice.discovery import Catalog, CatalogEntry, Loaded, project_url
 
 Part = Literal["plugin", "action"]
+
+
+def part_command(kind: Part, help_text: str) -> click.Command:
+    """The command ``plugins`` or ``actions``: without a name it lists them, else it shows one."""
+
+    @click.command(f"{kind}s", help=help_text)
+    @click.argument("name", required=False, shell_complete=complete_parts(kind))
+    @output_option
+    def command(name: str | None, output: str) -> None:
+        if name is None:
+            list_parts(kind, output)
+        else:
+            show_part(kind, name, output)
+
+    return command
 
 
 def list_parts(kind: Part, output: str) -> None:

@@ -67,8 +67,8 @@ def plugin_error(point: str, impl: Impl, exc: Exception) -> PluginError:
 class Rule:
     """Base of the rules.
 
-    Each rule catches what plugins raise in its own loop: a guard around every implementation would
-    cost a call more for each answer.
+    Each rule has its own loop and catches there what plugins raise, although the loops are alike:
+    a shared one, or a guard around every implementation, would cost a call more for each answer.
     """
 
     default: ClassVar[str] = ""
