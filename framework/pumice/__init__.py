@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pumice.config import Duration, Policy, load_policy, policy_from_dict
     from pumice.config.duration import parse_duration
     from pumice.config.policy import ActionEntry, PluginEntry
-    from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
+    from pumice.decisions import Bind, Decisions, Eviction, JobState, PipelinedTask
     from pumice.errors import PluginError, PumiceError, StatementError
     from pumice.fit_errors import FitErrors
     from pumice.hookspecs import ExtensionPoint, extension_point
@@ -138,6 +138,7 @@ _HOME = {
     "PERMIT": "pumice.combine",
     "PLACED_STATUSES": "pumice.model.task",
     "PREEMPTABLE_STATUSES": "pumice.model.task",
+    "PipelinedTask": "pumice.decisions",
     "Plan": "pumice.solver.plan",
     "Plugin": "pumice.plugin",
     "PluginEntry": "pumice.config.policy",
@@ -146,7 +147,6 @@ _HOME = {
     "PodGroup": "pumice.model.facts",
     "Policy": "pumice.config",
     "PriorityClass": "pumice.model.facts",
-    "Promise": "pumice.decisions",
     "PumiceError": "pumice.errors",
     "Queue": "pumice.model.facts",
     "REJECT": "pumice.combine",
@@ -241,6 +241,7 @@ __all__ = [
     "Operation",
     "OptionsModel",
     "Order",
+    "PipelinedTask",
     "Plan",
     "Plugin",
     "PluginEntry",
@@ -249,7 +250,6 @@ __all__ = [
     "PodGroup",
     "Policy",
     "PriorityClass",
-    "Promise",
     "PumiceError",
     "Queue",
     "Raw",

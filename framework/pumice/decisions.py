@@ -41,8 +41,8 @@ class Eviction:
 
 
 @dataclass(slots=True, frozen=True)
-class Promise:
-    """A pipelined task: it waits for resources that are being released on a node."""
+class PipelinedTask:
+    """A task that waits for resources which are being released on a node."""
 
     task: str
     """``namespace/name``."""
@@ -87,7 +87,7 @@ class Decisions:
 
     binds: list[Bind] = field(default_factory=list)
     """Tasks that start now."""
-    pipelined: list[Promise] = field(default_factory=list)
+    pipelined: list[PipelinedTask] = field(default_factory=list)
     """Tasks that wait for resources which are being freed."""
     evictions: list[Eviction] = field(default_factory=list)
     """Tasks that lose their place."""

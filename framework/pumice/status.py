@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pumice.decisions import JobState, Promise
+from pumice.decisions import JobState, PipelinedTask
 from pumice.errors import PluginError
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
@@ -41,7 +41,7 @@ def close(session: Session) -> None:
         )
         for task in job.having(_S.PIPELINED):
             decisions.pipelined.append(
-                Promise(task.key, task.uid, task.node, task.eviction_occurred)
+                PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred)
             )
     decisions.task_states = {
         task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()

@@ -12,7 +12,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node
-from tests.framework._build import World, policy, promised, reasons
+from tests.framework._build import World, pipelined, policy, reasons
 
 FREE = policy([Gang, Conformance], actions=[Reclaim])
 
@@ -55,7 +55,7 @@ class TestOverused:
         decisions = world.run(
             policy([Gang, Conformance, Shares], actions=[Reclaim], on_plugin_error="isolate")
         )
-        return asked, promised(decisions), reasons(decisions)
+        return asked, pipelined(decisions), reasons(decisions)
 
     def test_it_is_not_asked_between_the_jobs_of_a_queue(self):
         asked, served, _ = self.run(lambda times: times > 1)
@@ -93,7 +93,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
         policy([Gang, Conformance, Moody], actions=[Reclaim], on_plugin_error="isolate")
     )
     assert evicted(decisions) == ["v-t-2"]
-    assert set(promised(decisions)) == {"w2-t-0"}
+    assert set(pipelined(decisions)) == {"w2-t-0"}
     assert "failed in reclaimable: RuntimeError: fell over" in reasons(decisions)["w1"]
 
 
@@ -108,7 +108,7 @@ def test_a_placement_that_a_plugin_refuses_is_tried_on_the_next_node():
     world = World().node("n1", cpu=1).node("n2", cpu=1)
     world.job("v", 2, queue="a", min_member=0, on=["n1", "n2"]).job("w", queue="b")
     decisions = world.run(policy([Gang, Conformance, Fussy], actions=[Reclaim]))
-    assert promised(decisions) == {"w-t-0": "n2"}
+    assert pipelined(decisions) == {"w-t-0": "n2"}
     assert evicted(decisions) == ["v-t-1"]
 
 

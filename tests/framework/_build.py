@@ -28,9 +28,9 @@ __all__ = [
     "amount",
     "bound",
     "phases",
+    "pipelined",
     "plugin_entry",
     "policy",
-    "promised",
     "reasons",
     "task",
 ]  # fmt: skip
@@ -96,8 +96,8 @@ def bound(decisions: Decisions) -> dict[str, str]:
     return {bind.uid: bind.node for bind in decisions.binds}
 
 
-def promised(decisions: Decisions) -> dict[str, str]:
-    return {promise.uid: promise.node for promise in decisions.pipelined}
+def pipelined(decisions: Decisions) -> dict[str, str]:
+    return {task.uid: task.node for task in decisions.pipelined}
 
 
 def reasons(decisions: Decisions) -> dict[str, str]:

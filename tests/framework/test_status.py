@@ -1,4 +1,4 @@
-"""The end of a cycle: phases, reasons, messages, and what is promised."""
+"""The end of a cycle: phases, reasons, messages, and what is pipelined."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from pumice.status import (
 from pumice.verdicts import FitError, Refusal
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
-from tests.framework._build import World, phases, policy, promised, reasons, task
+from tests.framework._build import World, phases, pipelined, policy, reasons, task
 
 _S = TaskStatus
 
@@ -153,7 +153,7 @@ def test_refusals_are_told_each_once():
         (None, ("Unschedulable", "0/1 nodes are unavailable: 1 full.", "")),
         (Transaction(_S.RELEASING, "a", False), ("Releasing", "", "")),
     ],
-    ids=["allocated", "promised", "promised by eviction", "pending", "other"],
+    ids=["allocated", "pipelined", "pipelined by eviction", "pending", "other"],
 )
 def test_why_one_task_does_not_run(last, expected):
     job = job_with(_S.PENDING)
@@ -187,7 +187,7 @@ def test_a_closed_session_tells_jobs_tasks_and_promises():
     world.job("leaves", on=["b"], pod={"deleted": 1.0}, phase="Running").job("wait", tasks=2)
     decisions = world.run(policy([Gang], [Predicates]))
     assert phases(decisions) == {"run": "Running", "leaves": "Running", "wait": "Inqueue"}
-    assert promised(decisions) == {"wait-t-1": "b"}
+    assert pipelined(decisions) == {"wait-t-1": "b"}
     assert decisions.binds == []
     assert decisions.task_states["ns/wait-t-0"] == ("Allocated", "a")
     assert decisions.task_states["ns/wait-t-1"] == ("Pipelined", "b")

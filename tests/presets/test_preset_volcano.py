@@ -52,8 +52,8 @@ def test_a_queue_takes_back_its_share(cycles):
         ("team/sweep-1", "n1", "reclaim", "team/serve"),
         ("team/sweep-0", "n1", "reclaim", "team/serve"),
     ]
-    promised = {(p["task"], p["node"]) for p in cycles[0]["pipelined"]}
-    assert promised == {("team/serve-0", "n1"), ("team/serve-1", "n1")}
+    pipelined = {(p["task"], p["node"]) for p in cycles[0]["pipelined"]}
+    assert pipelined == {("team/serve-0", "n1"), ("team/serve-1", "n1")}
 
 
 def test_the_claimant_has_the_room_in_the_next_cycle(cycles):

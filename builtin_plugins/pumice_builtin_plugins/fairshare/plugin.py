@@ -76,7 +76,7 @@ class FairShare(Plugin):
             0.0,
             alias="usage.windowSize",
             ge=0,
-            description="How long a history of allocated resources is kept (7d); 0: none.",
+            description="How far back the history of allocated resources goes (7d); 0: none.",
         )
         window_type: WindowType = Field(
             "sliding",
@@ -238,7 +238,7 @@ class FairShare(Plugin):
     # -- helpers
 
     def _usage_history(self) -> UsageHistory | None:
-        """The history kept from cycle to cycle; a new one where the window was changed."""
+        """The history, which lives across cycles; a new one where the window was changed."""
         options, memory = self.options, self.session.memory
         if not options.window:
             return None

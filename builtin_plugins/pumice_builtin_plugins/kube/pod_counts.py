@@ -62,7 +62,7 @@ class PodCounts:
     """The pods on each node of a session, and counts of them by kind."""
 
     def __init__(self, columns: LabelColumns, *, cached: bool = True) -> None:
-        """``cached``: counts are kept up to date; without, each is made when asked for."""
+        """``cached``: counts are updated by events, else computed when asked for."""
         self.columns = columns
         self.table: NodeTable = columns.table
         self._cached = cached

@@ -90,7 +90,7 @@ class SubJobTasks:
     """How many tasks of a sub-job each node has; an evicted task counts until it is gone."""
 
     def __init__(self, row_of: Mapping[str, int], *, cached: bool = True) -> None:
-        """``cached``: counts are kept up to date; without, each is made when asked for."""
+        """``cached``: counts are updated by events, else computed when asked for."""
         self._row_of = row_of
         self._cached = cached
         self._counts: dict[str, np.ndarray] = {}

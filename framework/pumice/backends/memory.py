@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pumice.decisions import Bind, Decisions, JobState, Promise
+from pumice.decisions import Bind, Decisions, JobState, PipelinedTask
 from pumice.model.facts import Inventory, Pod, PodGroup
 from pumice.model.task import TaskStatus
 
@@ -99,8 +99,8 @@ class MemoryBackend:
             if self._between == "recreate":
                 self._recreate_terminated()
             if self._between == "settle":
-                for promise in decisions.pipelined:
-                    self._nominate(promise)
+                for task in decisions.pipelined:
+                    self._nominate(task)
             if self._between != "none":
                 for state in decisions.jobs:
                     self._write_status(state)
@@ -175,10 +175,10 @@ class MemoryBackend:
                 pod, phase="Pending", node_name="", deleted=None, start_time=None, conditions=()
             )
 
-    def _nominate(self, promise: Promise) -> None:
-        pod = self._inventory.pods.get(promise.uid)
-        if pod is not None and promise.eviction_occurred and promise.node:
-            self._inventory.pods[promise.uid] = replace(pod, nominated_node=promise.node)
+    def _nominate(self, task: PipelinedTask) -> None:
+        pod = self._inventory.pods.get(task.uid)
+        if pod is not None and task.eviction_occurred and task.node:
+            self._inventory.pods[task.uid] = replace(pod, nominated_node=task.node)
 
     def _write_status(self, state: JobState) -> None:
         group = self._inventory.groups.get(state.job)

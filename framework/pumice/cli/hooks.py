@@ -72,7 +72,7 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
         "signature": point.signature,
         "rule": point.rule.name,
         "rule_meaning": point.rule.meaning,
-        "nobody": point.rule.default,
+        "default": point.rule.default,
         "form_of": point.form_of or None,
         "gated": point.gated,
         "asked": point.asked,

@@ -69,6 +69,7 @@ _V0_2 = Moves(
         "pumice.testing.photo": "pumice.testing.session_state",
     },
     names={
+        ("pumice.decisions", "Promise"): ("pumice", "PipelinedTask"),
         ("pumice.config.duration", "seconds"): ("pumice.config.duration", "parse_duration"),
         ("pumice.config.importers.kai", "KNOWN_PLUGINS"): (
             "pumice.config.importers.kai.policy",

@@ -183,7 +183,7 @@ def _outcome(backend: ScenarioBackend, extra: Extra) -> Outcome:
             for cycle in backend.history
             for task in dict.fromkeys(eviction.task for eviction in cycle.evictions)
         ],
-        pipelined={promise.task: promise.node for promise in last.pipelined},
+        pipelined={task.task: task.node for task in last.pipelined},
         phases={group.uid: group.phase for group in inventory.groups.values()}
         | {state.job: state.counted_phase for state in last.jobs},
         states={

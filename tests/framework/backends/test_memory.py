@@ -5,7 +5,7 @@ import pytest
 from pumice.backends import Backend
 from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
-from pumice.decisions import Bind, Decisions, Eviction, JobState, Promise
+from pumice.decisions import Bind, Decisions, Eviction, JobState, PipelinedTask
 from pumice.model.build import task_status
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
@@ -147,7 +147,7 @@ def test_phases_and_conditions_are_kept_unless_nothing_is(between, phase):
 @pytest.mark.parametrize("occurred, node", [(True, "b"), (False, "")])
 def test_a_promise_nominates_a_node_when_somebody_was_evicted_for_it(occurred, node):
     backend = MemoryBackend(inventory(pod("x")))
-    carried_out(backend, pipelined=[Promise("ns/x", "uid-x", "b", occurred)])
+    carried_out(backend, pipelined=[PipelinedTask("ns/x", "uid-x", "b", occurred)])
     assert backend.snapshot().pods["uid-x"].nominated_node == node
 
 

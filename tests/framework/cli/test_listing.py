@@ -136,7 +136,7 @@ def test_hooks_as_json_tell_every_extension_point():
     assert [hook["name"] for hook in hooks] == list(POINTS)
     by_name = {hook["name"]: hook for hook in hooks}
     assert set(hooks[0]) == {
-        "name", "group", "arguments", "signature", "rule", "rule_meaning", "nobody", "form_of",
+        "name", "group", "arguments", "signature", "rule", "rule_meaning", "default", "form_of",
         "gated", "asked", "doc", "distribution", "version", "example", "implementers",
     }  # fmt: skip
     assert by_name["node_order"]["implementers"] == [
@@ -150,7 +150,7 @@ def test_hooks_as_json_tell_every_extension_point():
     for hook in hooks:
         assert hook["doc"]
         assert hook["rule_meaning"]
-        assert hook["nobody"]
+        assert hook["default"]
         assert "'" not in hook["signature"]
 
 

@@ -436,7 +436,7 @@ def test_what_is_evicted_after_it_was_allocated_is_not_bound(session):
     _check_books(session)
 
 
-def test_a_victim_that_is_promised_another_place_is_on_both_until_it_is_taken_back(session):
+def test_a_victim_that_is_pipelined_elsewhere_is_on_both_until_it_is_taken_back(session):
     before = session_state(session)
     run = task(session, "run-t-0")
     with session.statement() as statement:

@@ -97,14 +97,14 @@ class TestChunks:
         assert place(world, "j", np.array([1])) == {"j-0": (S.ALLOCATED, "n1")}
         assert place(world, "j", np.array([], dtype=np.intp)) is None
 
-    def test_room_that_is_being_freed_is_promised(self):
+    def test_tasks_are_pipelined_to_releasing_resources(self):
         world = cluster(1)
         world.job("old", "q", ask(on="n0", deleted=1.0))
         world.job("j", "q", ask())
         world.open("elastic")
         assert place(world, "j") == {"j-0": (S.PIPELINED, "n0")}
 
-    def test_in_a_simulation_idle_room_is_promised_too(self):
+    def test_in_a_simulation_tasks_are_pipelined_to_idle_resources_too(self):
         world = cluster(1)
         world.job("j", "q", ask())
         world.open("elastic")

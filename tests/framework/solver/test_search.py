@@ -23,7 +23,7 @@ from pumice.solver.plan_filters import packs
 from pumice.solver.queue_tree import QueueTree
 from pumice.testing.session_state import accounts
 from pumice_builtin_plugins.priority import Priority
-from tests.framework._build import World, policy, promised
+from tests.framework._build import World, pipelined, policy
 from tests.plugins._fair import FairWorld, ask
 
 FAIR = ("fairshare", {"name": "priority", "enable": ["job_order"]})
@@ -505,7 +505,7 @@ class TestAnybodysAction:
         assert {eviction.uid for eviction in decisions.evictions} == {
             f"old-t-{i}" for i in range(4)
         }
-        assert promised(decisions) == {"new-t-0": "a", "new-t-1": "a"}
+        assert pipelined(decisions) == {"new-t-0": "a", "new-t-1": "a"}
 
     def test_sub_groups_of_the_claimant_are_kept(self):
         world = crowded(3)

@@ -45,7 +45,7 @@ class TaskClass(NamedTuple):
 
 
 class TaskClasses:
-    """Assigns tasks to classes and keeps the caches up to date."""
+    """Assigns tasks to classes and updates the caches of the classes."""
 
     def __init__(
         self,
