@@ -118,7 +118,7 @@ class TestExamples:
         cluster.job("j", gpu=8, priority=50)
         outcome = Schedule(cluster)(actions=[make_room], tiers=[["nodeavailability"]])
         outcome.assert_evicted("low-t-0")
-        assert outcome.promised == {"j-t-0": "a"}
+        assert outcome.pipelined == {"j-t-0": "a"}
 
     def test_backend(self, tmp_path):
         journal = example("backend").Journal

@@ -33,12 +33,10 @@ SOURCES = sorted(
 
 EXCEPTIONS = {
     "config/importers/": "translates the configuration of Volcano or KAI, which names its plugins",
-    "config/kai.py": "KAI's names of actions and plugins, as the policy dialect has them",
     "config/lint.py": "advice about the order of actions, which only their names tell",
     "scenarios/params.py": "KAI's parameters in scenario files, by KAI's names",
-    "session/statement.py": "`allocate` is an operation of a statement",
+    "session/operations.py": "`allocate` is an operation of a statement",
     "solver/hypernodes.py": "`allocate` is a purpose for which hypernodes are asked for",
-    "status.py": "whether pending jobs wait for the action enqueue",
     "testing/outcome.py": "`allocate` is an event of the ledger",
     "testing/schedule.py": "the actions that the test kit runs where a test names none",
 }
