@@ -190,7 +190,7 @@ class Steps:
                     self._opened |= freed
                     self._capacity.open(freed)
                     break
-                self._recorded = _evicted_or_moved(victims)
+                self._record(victims)
                 return True
             statement.rollback(len(recorded))
             del self._evicted[len(recorded) :]
@@ -199,6 +199,19 @@ class Steps:
         else:
             self.refused += 1
         return False
+
+    def _record(self, groups: list[VictimGroup]) -> None:
+        """Record every group of which a task was evicted or moved, with all its tasks.
+
+        The next step evicts all of them again, also those that stayed on their node in this one.
+        """
+        self._recorded = []
+        seen: set[str] = set()
+        for group in groups:
+            tasks = [task for task in group.tasks if task.uid not in seen]
+            seen.update(task.uid for task in tasks)
+            if any(task.status in _EVICTED_OR_MOVED for task in tasks):
+                self._recorded.append(VictimGroup(group.job, tasks))
 
     def _on_nodes(self, groups: list[VictimGroup]) -> bool:
         """Whether all are on nodes of the session: others cannot be evicted in a simulation."""
@@ -248,15 +261,3 @@ class Steps:
                 common += 1
         self._statement.rollback(common)
         del evicted[common:]
-
-
-def _evicted_or_moved(groups: list[VictimGroup]) -> list[VictimGroup]:
-    """The victims that the simulation evicted or moved, group by group."""
-    found = []
-    seen: set[str] = set()
-    for group in groups:
-        tasks = [t for t in group.tasks if t.status in _EVICTED_OR_MOVED and t.uid not in seen]
-        seen.update(task.uid for task in tasks)
-        if tasks:
-            found.append(VictimGroup(group.job, tasks))
-    return found
