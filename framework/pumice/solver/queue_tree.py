@@ -25,13 +25,12 @@ def takes_jobs(session: Session, name: str) -> bool:
 class _Branch:
     """One queue: its child queues, or its jobs."""
 
-    __slots__ = ("children", "dirty", "jobs", "popped", "queue")
+    __slots__ = ("children", "dirty", "jobs", "queue")
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
         self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
-        self.popped: list[Job] = []
         self.dirty = False
 
     def __bool__(self) -> bool:
@@ -62,6 +61,8 @@ class QueueTree:
         self._depth = depth
         self._before = session.order.fair_queue_before
         self._branches: dict[str, _Branch] = {}
+        self._popped: dict[str, list[Job]] = {}
+        """By leaf queue: the victims taken, also when its branch is empty and removed."""
         self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
         for job in jobs:
             self.push(job)
@@ -140,7 +141,7 @@ class QueueTree:
         assert leaf.jobs is not None
         job = leaf.jobs.pop()
         if self._victims:
-            leaf.popped.append(job)
+            self._popped.setdefault(leaf.queue.name, []).append(job)
         while path and not path[-1]:
             empty = path.pop()
             above = path[-1].children if path else self._root
@@ -190,9 +191,8 @@ class QueueTree:
         l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
         return before(left.queue, right.queue, l_job, r_job, (), ())
 
-    @staticmethod
-    def _victims_of(leaf: _Branch) -> list[Job]:
-        return [*leaf.popped, _top_job(leaf)]
+    def _victims_of(self, leaf: _Branch) -> list[Job]:
+        return [*self._popped.get(leaf.queue.name, ()), _top_job(leaf)]
 
     @staticmethod
     def _best_leaf(branch: _Branch) -> _Branch:
