@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
 from pumice.session.heap import KeyHeap, LiveHeap
-from pumice.solver.ranked_jobs import Entry, RankedLeaf
+from pumice.solver.ranked_jobs import Entry, RankedJobs, RankedLeaf, UidLimit
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -71,22 +71,47 @@ class QueueTree:
     def ranked(
         cls,
         session: Session,
-        entries: Mapping[str, list[Entry]],
+        ranking: RankedJobs,
         keep: Callable[[Job], bool],
         *,
+        of_queue: Callable[[str], bool] = lambda name: True,
+        more: Iterable[Entry] = (),
         victims: bool = False,
     ) -> QueueTree:
-        """A tree of jobs that are sorted already, without those that ``keep`` refuses."""
-        tree = cls(session, (), victims=victims)
-        for name, ranked in entries.items():
-            if not ranked or not takes_jobs(session, name):
+        """A tree of jobs that are sorted already, without those that ``keep`` refuses.
+
+        ``more`` are further jobs with their ranks. The tree is the same as if all jobs were
+        pushed in the order of their uids: a queue enters its parent's heap with its first job, and
+        is compared there with the queues as they are at that moment.
+        """
+        tree, limit = cls(session, (), victims=victims), UidLimit()
+        added: dict[str, list[Entry]] = {}
+        for entry in more:
+            added.setdefault(entry[1].queue, []).append(entry)
+        entries, leaves = ranking.refresh(), list[tuple[str, str, RankedLeaf]]()
+        for name in {**entries, **added}:
+            if not of_queue(name) or not takes_jobs(session, name):
                 continue
-            jobs = RankedLeaf(ranked, keep, session.order.job_key, reverse=victims)
-            if len(jobs):
-                leaf = tree._branches[name] = _Branch(session.queues[name])
-                leaf.jobs = jobs
-                tree._link(leaf)
-                tree._mark(leaf)
+            own = added.get(name, ())
+            uids = [job.uid for _, job in own]
+            first = ranking.first_uid(name, keep)
+            if first is not None:
+                uids.append(first)
+            if uids:
+                jobs = RankedLeaf(
+                    entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
+                )
+                for rank, job in own:
+                    jobs.push(job, rank)
+                if len(jobs):
+                    leaves.append((min(uids), name, jobs))
+        for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
+            limit.uid = first
+            leaf = tree._branches[name] = _Branch(session.queues[name])
+            leaf.jobs = jobs
+            tree._link(leaf)
+            tree._mark(leaf)
+        limit.uid = None
         return tree
 
     def __bool__(self) -> bool:
