@@ -68,16 +68,16 @@ What is in the cluster?
 What does this cycle decide about?
     scheduler Scheduler.open_session | a cycle begins with a snapshot of the facts
     model.cluster build_cluster | tasks, jobs and the node table
-    model.families.kai.pod_sets describe_kai_job | sub-groups, minimums, preemptible or not
+    model.families.kai.pod_sets read_kai_job | sub-groups, minimums, preemptible or not
 What is each queue's fair share?
     session.session Session.__init__ | makes the plugins, compiles every extension point
     plugins.fairshare.plugin FairShare.on_session_open | quotas, then over-quota weights
 Does the job fit without an eviction?
     actions.fair_allocate FairAllocate.execute | tries every waiting job, the first queue first
     solver.gang_placement GangPlacer.place | the whole gang or nothing
-    session.nodes.queries NodeQueries.fit_errors | no node has the GPUs: the reasons are kept
+    session.nodes.queries NodeQueries.fit_errors | no node has the GPUs: the reasons are recorded
 May its queue reclaim?
-    actions.solve_reclaim SolveReclaim.execute | the next action takes the jobs that still wait
+    actions.solver_action SolverAction.execute | the next action takes the jobs that still wait
     plugins.fairshare.plugin FairShare.can_reclaim_resources | its queue would stay within its share
 Which victims, in which order?
     solver.search Solver.solve | searches one job's plan
@@ -95,7 +95,7 @@ Is the plan fair?
     solver.steps Steps.run | asks the validators about the plan
     plugins.fairshare.plugin FairShare.reclaim_scenario_validator | victims' queues keep their share
 What was decided?
-    actions.solve_reclaim SolveReclaim.execute | commits the statement that the solver returns
+    actions.solver_action SolverAction.execute | commits the statement that the solver returns
     session.session Session.decide_eviction | an eviction, with why
 How does the cluster learn of it?
     scheduler Scheduler.finish | phases and reasons, then decisions

@@ -1,6 +1,7 @@
 """What upstream schedulers really decide, replayed: as many cases as the installed parts allow."""
 
 from collections import Counter
+from collections.abc import Set
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,30 @@ def test_kai(shared: Path, group: str) -> None:
     replay(shared / "conformance" / "kai" / group)
 
 
-def replay(folder: Path) -> None:
-    """Run all cases of a folder; one message has every failure in it."""
+def test_mixed_clusters_of_volcano(shared: Path) -> None:
+    replay(shared / "mixed" / "volcano")
+
+
+def test_mixed_clusters_of_kai(shared: Path) -> None:
+    # KAI goes through an unordered map here: which 17 jobs pass consolidation's limit of victims
+    # differs from run to run, so the recorded decision is one of several.
+    replay(shared / "mixed" / "kai", differing={"k-10-158"})
+
+
+def replay(folder: Path, differing: Set[str] = frozenset()) -> None:
+    """Run all cases of a folder; one message has every failure in it.
+
+    The files named in ``differing`` may decide otherwise than recorded.
+    """
     if not folder.is_dir():
         pytest.skip(f"no cases in {folder}")
     runner = Runner(check=True)
-    results = [result for file in find_files([folder]) for result in runner.run_file(file)]
+    results, failed = list[Result](), list[Result]()
+    for file in find_files([folder]):
+        of_file = runner.run_file(file)
+        results += of_file
+        failed += [r for r in of_file if r.failed and (r.error or file.stem not in differing)]
     assert results, f"{folder} holds no scenario"
-    failed = [result for result in results if result.failed]
     assert not failed, "\n".join([f"{len(failed)} of {len(results)} failed", *map(tell, failed)])
     if all(result.verdict == "skipped" for result in results):
         missing = Counter(" ".join(part) for result in results for part in result.missing)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pumice import Job, Plan, Session, Task, TaskStatus
 from pumice.gpu import idle_gpus, mig_memory, releasing_gpus
+from pumice.kube import is_healthy
 from pumice.solver import GangPlacer, QueueTree
 from pumice_builtin_actions.solver_action import SolverAction, SolverOptions
 from pumice_builtin_actions.solver_jobs import VictimQueues
@@ -70,9 +71,13 @@ def _all_placed(plan: Plan) -> bool:
 
 
 def _enough_gpus(session: Session, batch: list[Task]) -> bool:
-    """Whether the GPUs, and the GPU memory, that the batch requests are free in sum."""
+    """Whether the GPUs, and the GPU memory, that the batch requests are free in sum.
+
+    KAI counts ready nodes only: not those that are cordoned or have a bad condition.
+    """
     nodes = session.nodes
-    free = idle_gpus(nodes) + releasing_gpus(nodes)
+    healthy = nodes.fact_column("kai.healthy", is_healthy, lasting=True)
+    free = (idle_gpus(nodes) + releasing_gpus(nodes)) * healthy
     needed = sum(task.gpu.quota_milli for task in batch) / 1000
     if needed > float(free.sum()) + 1e-9:
         return False

@@ -59,11 +59,11 @@ class VictimQueues:
         session = self._session
         if not session.order.has_job_keys or not session.uses("order_keys"):
             return self.make_at_once(lambda job: of_queue(job.queue) and accept(job))
-        entries = self._evictable.refresh()
         return QueueTree.ranked(
             session,
-            {name: ranked for name, ranked in entries.items() if of_queue(name)},
+            self._evictable,
             lambda job: accept(job) and _is_alive(session, job),
+            of_queue=of_queue,
             victims=True,
         )
 

@@ -52,6 +52,7 @@ class Ledger:
         self._sink = sink
         self._points = None if points is None else frozenset(points)
         self.statements = statements
+        """Whether operations of statements are recorded."""
         self._passed = 0
         self._stored: list[_Noted] = []
 

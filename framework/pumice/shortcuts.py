@@ -28,6 +28,7 @@ class Shortcut(NamedTuple):
     """A way to save work that changes no decision."""
 
     name: str
+    """What policies and ``--plain`` call it."""
     saves: str
     """What is done with it."""
     instead: str

@@ -61,6 +61,19 @@ class TestConsolidate:
         assert self.limited(self.scattered("a"), 1) == []
         assert self.limited(self.scattered("a"), 2) == ["u-0", "v-0"]
 
+    @pytest.mark.parametrize("cordoned, searches", [(True, 0), (False, 1)])
+    def test_gpus_of_a_cordoned_node_are_not_free(self, monkeypatch, cordoned, searches):
+        searched = []
+        monkeypatch.setattr(Solver, "solve", lambda solver, job, rows: searched.append(job))
+        world = FairWorld()
+        world.node("m", gpu=1)
+        world.node("n", gpu=8, unschedulable=cordoned)
+        world.queue("q")
+        world.job("u", "q", ask(on="m"))
+        world.job("x", "q", ask(gpu=1))
+        run(world, "consolidate", "kai_predicates")
+        assert len(searched) == searches
+
 
 class TestSolveReclaim:
     def movable(self):

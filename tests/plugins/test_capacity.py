@@ -178,6 +178,22 @@ class TestTree:
         assert plugin.queue_order(queues["a1"], queues["b"]) < 0
         assert plugin.queue_order(queues["b"], queues["a1"]) > 0
 
+    @pytest.mark.parametrize("at_open", [False, True])
+    def test_the_share_of_a_parent_follows_its_allocations_unless_upstream_is_copied(
+        self, world, at_open
+    ):
+        world.node("n1", cpu=8)
+        tree(world, **{name: {"deserved": {"cpu": 4}} for name in ("a", "a1", "b", "b1")})
+        world.job("x", {"cpu": 1, "on": "n1"}, {"cpu": 1}, queue="a1")
+        world.job("y", {"cpu": 1, "on": "n1"}, queue="b1")
+        plugin = world.open("capacity", hierarchy=True, upstreamShares=at_open)
+        queues, of_plugin = world.session.queues, plugin._queues
+        assert plugin.queue_order(queues["a1"], queues["b1"]) == 0
+        world.allocate("x-1", node="n1")
+        assert of_plugin["a1"].share == of_plugin["a"].account.share == 0.5
+        assert of_plugin["a"].share == (0.25 if at_open else 0.5)
+        assert plugin.queue_order(queues["a1"], queues["b1"]) == (0 if at_open else 1)
+
     def test_a_negative_level_counts_as_none(self, world):
         tree(world)
         assert world.open("capacity", hierarchy=True, ancestorReclaimLevel=-3)._levels == 0

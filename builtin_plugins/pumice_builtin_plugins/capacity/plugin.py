@@ -59,6 +59,12 @@ class Capacity(Plugin):
             alias="ancestorReclaimLevel",
             description="How many ancestors' deserved amounts count in reclaiming.",
         )
+        shares_at_open: bool = Field(
+            False,
+            alias="upstreamShares",
+            description="Copy Volcano's flaw of ordering leaves of different parents by the shares"
+            " that the parents had at session open.",
+        )
         devices: bool | None = Field(
             None,
             alias="capacity.DynamicResourceAllocationEnable",
@@ -82,6 +88,9 @@ class Capacity(Plugin):
         self._fault = ""
         if options.hierarchy:
             self._queues, self._fault = queue_tree(session, self._columns)
+            # Volcano updates only the leaf's share when tasks start or end; conformance pins it.
+            for queue in self._queues.values() if options.shares_at_open else ():
+                queue.share_at_open = None if queue.is_leaf else queue.share
         else:
             self._queues = flat_queues(session, self._columns)
         if self._fault:

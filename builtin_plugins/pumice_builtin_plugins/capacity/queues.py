@@ -22,6 +22,7 @@ class CapacityQueue:
         "name",
         "path",
         "reserved",
+        "share_at_open",
     )
 
     def __init__(self, account: QueueAccount, ancestors: tuple[CapacityQueue, ...] = ()) -> None:
@@ -40,6 +41,8 @@ class CapacityQueue:
         """Deserved by position; cpu and memory only where they are not 0."""
         self.deserves_nothing = True
         """Whether deserved is empty, pods aside."""
+        self.share_at_open: float | None = None
+        """The share to compare for the whole session; None: it follows what is allocated."""
 
     @property
     def is_leaf(self) -> bool:
@@ -48,7 +51,9 @@ class CapacityQueue:
     @property
     def share(self) -> float:
         """The dominant share of deserved; Volcano's rule: 1 where nothing is deserved."""
-        return 1.0 if self.deserves_nothing else self.account.share
+        if self.deserves_nothing:
+            return 1.0
+        return self.account.share if self.share_at_open is None else self.share_at_open
 
     def settle(self) -> None:
         """Derive what is compared per task from guarantee, real capability and deserved."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pumice import ALLOCATED_STATUSES, USED_STATUSES, Job, Resource, Session, Task, TaskStatus
 from pumice.gpu import AMD_GPU, GPU, mig_gpus
-from pumice_builtin_plugins.gpu.nodes import is_healthy
+from pumice.kube import is_healthy
 
 Quantities = tuple[int, int, int]
 """CPU (milli), memory (bytes), GPUs (milli)."""

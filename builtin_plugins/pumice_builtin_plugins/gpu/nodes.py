@@ -1,4 +1,4 @@
-"""Health, GPUs and MIG of nodes, as KAI reads them."""
+"""GPUs and MIG of nodes, as KAI reads them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,7 @@ _MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
 _MIG_RESOURCE = "nvidia.com/mig-"
 _STRATEGY_LABEL = "nvidia.com/mig.strategy"
 _STRATEGIES = ("", "single", "mixed")
-_HEALTHY = {"Ready": "True"} | dict.fromkeys(
-    ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"
-)
 SINGLE, MIXED = 1, 2
-
-
-def is_healthy(node: Node) -> bool:
-    """Whether the node is schedulable and its conditions are good; a missing one counts as good."""
-    if node.unschedulable:
-        return False
-    return not node.conditions or all(
-        node.conditions.get(kind, good) == good for kind, good in _HEALTHY.items()
-    )
 
 
 def is_mig(node: Node) -> bool:

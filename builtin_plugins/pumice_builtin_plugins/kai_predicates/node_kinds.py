@@ -8,10 +8,10 @@ import numpy as np
 
 from pumice import Code, NodeTable, SnapshotCache, Task
 from pumice.gpu import gpu_memory
+from pumice.kube import is_healthy
 from pumice_builtin_plugins.gpu.nodes import (
     MIXED,
     SINGLE,
-    is_healthy,
     is_legacy_mig,
     is_mig,
     mig_strategy,

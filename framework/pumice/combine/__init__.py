@@ -37,6 +37,7 @@ RULES: tuple[type[Rule], ...] = (
     Compare, All, Any_, Vote, TieredIntersection, FirstTierAll, First, FirstPlugin, Sum, SumByKey,
     Merge, PerPlugin, Fold, Notify, NotifyAll, FirstError, UnionOfFirstTier,
 )  # fmt: skip
+"""All rules, in the order of the reference page."""
 
 __all__ = [
     "ABSTAIN",

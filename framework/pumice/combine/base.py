@@ -9,12 +9,16 @@ from typing import Any, ClassVar, NoReturn
 from pumice.errors import PluginError
 
 Answer = Callable[..., Any]
+"""A function of an extension point's arguments: one plugin's, or the combined one."""
 OnError = Callable[[PluginError], None]
 """Receives the errors of plugins that a rule does not raise."""
 
 PERMIT = 1
+"""The vote for a proposal."""
 ABSTAIN = 0
+"""The vote of a plugin without an opinion."""
 REJECT = -1
+"""The vote against a proposal, which no later plugin can overrule."""
 
 
 class Skip:
@@ -25,6 +29,7 @@ class Skip:
 
 
 SKIP = Skip()
+"""What ``pre_predicate`` answers to leave its plugin's ``predicate`` out for this task."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -32,12 +37,15 @@ class Impl:
     """One plugin's implementation, bound to its instance and to the spec's argument order."""
 
     plugin: str
+    """The plugin's name in the policy."""
     fn: Answer
+    """The bound method."""
     source: str = ""
     """Distribution and version, for error messages."""
 
 
 Tiers = Sequence[Sequence[Impl]]
+"""The implementations of one extension point, tier by tier in policy order."""
 
 
 def flat(tiers: Tiers) -> tuple[Impl, ...]:
@@ -76,6 +84,7 @@ class Rule:
 
     @property
     def name(self) -> str:
+        """The name of the rule."""
         return type(self).__name__
 
     @property

@@ -36,6 +36,7 @@ class Any_(Rule):  # noqa: N801 - `Any` is taken by typing
 
     @property
     def name(self) -> str:
+        """``Any``."""
         return "Any"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:

@@ -45,18 +45,27 @@ class Operation:
 
     def __init__(self, kind: Kind, task: Task, row: int) -> None:
         self.kind = kind
+        """Eviction, un-eviction, pipelining or allocation."""
         self.task = task
+        """The task that it changes."""
         self.row = row
+        """The node's row."""
         self.previous_status = task.status
+        """The task's status before."""
         self.previous_node = task.node
+        """The task's node before."""
         self.previous_groups = task.gpu_groups
+        """The task's GPU groups before."""
         self.previous_marks = (task.eviction_occurred, task.virtual)
+        """``eviction_occurred`` and ``virtual`` of the task before."""
         self.groups = task.gpu_groups
         """For a placement: the GPU groups that the task joins."""
         self.returns = False
         """For a placement: the task is placed on a node that it is still releasing."""
         self.eviction_occurred = False
+        """For a pipelining: whether tasks were evicted for it."""
         self.reason = ""
+        """For an eviction: why."""
         self.claimant: Job | None = None
         """For an eviction: the job that gains by it."""
         self.target: Operation | None = None

@@ -19,3 +19,4 @@ class QueueDepthOptions(Action.Options):
         ge=1,
         description="Most jobs of a leaf queue to consider; unlimited when absent.",
     )
+    """Most jobs of a leaf queue to consider; None: all."""

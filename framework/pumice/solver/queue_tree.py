@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
 from pumice.session.heap import KeyHeap, LiveHeap
-from pumice.solver.ranked_jobs import Entry, RankedLeaf
+from pumice.solver.ranked_jobs import Entry, RankedJobs, RankedLeaf, UidLimit
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -25,13 +25,12 @@ def takes_jobs(session: Session, name: str) -> bool:
 class _Branch:
     """One queue: its child queues, or its jobs."""
 
-    __slots__ = ("children", "dirty", "jobs", "popped", "queue")
+    __slots__ = ("children", "dirty", "jobs", "queue")
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
         self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
-        self.popped: list[Job] = []
         self.dirty = False
 
     def __bool__(self) -> bool:
@@ -62,6 +61,8 @@ class QueueTree:
         self._depth = depth
         self._before = session.order.fair_queue_before
         self._branches: dict[str, _Branch] = {}
+        self._popped: dict[str, list[Job]] = {}
+        """By leaf queue: the victims taken, also when its branch is empty and removed."""
         self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
         for job in jobs:
             self.push(job)
@@ -70,22 +71,47 @@ class QueueTree:
     def ranked(
         cls,
         session: Session,
-        entries: Mapping[str, list[Entry]],
+        ranking: RankedJobs,
         keep: Callable[[Job], bool],
         *,
+        of_queue: Callable[[str], bool] = lambda name: True,
+        more: Iterable[Entry] = (),
         victims: bool = False,
     ) -> QueueTree:
-        """A tree of jobs that are sorted already, without those that ``keep`` refuses."""
-        tree = cls(session, (), victims=victims)
-        for name, ranked in entries.items():
-            if not ranked or not takes_jobs(session, name):
+        """A tree of jobs that are sorted already, without those that ``keep`` refuses.
+
+        ``more`` are further jobs with their ranks. The tree is the same as if all jobs were
+        pushed in the order of their uids: a queue enters its parent's heap with its first job, and
+        is compared there with the queues as they are at that moment.
+        """
+        tree, limit = cls(session, (), victims=victims), UidLimit()
+        added: dict[str, list[Entry]] = {}
+        for entry in more:
+            added.setdefault(entry[1].queue, []).append(entry)
+        entries, leaves = ranking.refresh(), list[tuple[str, str, RankedLeaf]]()
+        for name in {**entries, **added}:
+            if not of_queue(name) or not takes_jobs(session, name):
                 continue
-            jobs = RankedLeaf(ranked, keep, session.order.job_key, reverse=victims)
-            if len(jobs):
-                leaf = tree._branches[name] = _Branch(session.queues[name])
-                leaf.jobs = jobs
-                tree._link(leaf)
-                tree._mark(leaf)
+            own = added.get(name, ())
+            uids = [job.uid for _, job in own]
+            first = ranking.first_uid(name, keep)
+            if first is not None:
+                uids.append(first)
+            if uids:
+                jobs = RankedLeaf(
+                    entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
+                )
+                for rank, job in own:
+                    jobs.push(job, rank)
+                if len(jobs):
+                    leaves.append((min(uids), name, jobs))
+        for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
+            limit.uid = first
+            leaf = tree._branches[name] = _Branch(session.queues[name])
+            leaf.jobs = jobs
+            tree._link(leaf)
+            tree._mark(leaf)
+        limit.uid = None
         return tree
 
     def __bool__(self) -> bool:
@@ -140,7 +166,7 @@ class QueueTree:
         assert leaf.jobs is not None
         job = leaf.jobs.pop()
         if self._victims:
-            leaf.popped.append(job)
+            self._popped.setdefault(leaf.queue.name, []).append(job)
         while path and not path[-1]:
             empty = path.pop()
             above = path[-1].children if path else self._root
@@ -190,9 +216,8 @@ class QueueTree:
         l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
         return before(left.queue, right.queue, l_job, r_job, (), ())
 
-    @staticmethod
-    def _victims_of(leaf: _Branch) -> list[Job]:
-        return [*leaf.popped, _top_job(leaf)]
+    def _victims_of(self, leaf: _Branch) -> list[Job]:
+        return [*self._popped.get(leaf.queue.name, ()), _top_job(leaf)]
 
     @staticmethod
     def _best_leaf(branch: _Branch) -> _Branch:

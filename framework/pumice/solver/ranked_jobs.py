@@ -26,6 +26,8 @@ class RankedJobs:
         self._session = session
         self._member = member
         self._by_queue: dict[str, list[Entry]] = {}
+        self._by_uid: dict[str, list[Job]] = {}
+        """The same jobs in the order of their uids."""
         self._rank_of: dict[str, Any] = {}
         self._changes = JobCursor(session.cluster.job_journal)
         key = session.order.job_rank
@@ -33,8 +35,11 @@ class RankedJobs:
             if member(job):
                 rank = self._rank_of[job.uid] = key(job)
                 self._by_queue.setdefault(job.queue, []).append((rank, job))
+                self._by_uid.setdefault(job.queue, []).append(job)
         for entries in self._by_queue.values():
             entries.sort(key=_rank)
+        for jobs in self._by_uid.values():
+            jobs.sort(key=_uid)
 
     def refresh(self) -> dict[str, list[Entry]]:
         """The entries of each queue as they are now; not to be changed."""
@@ -42,12 +47,20 @@ class RankedJobs:
             self._update(job)
         return self._by_queue
 
+    def first_uid(self, queue: str, keep: Callable[[Job], bool]) -> str | None:
+        """The smallest uid among the jobs of a queue that ``keep`` accepts."""
+        return next((job.uid for job in self._by_uid.get(queue, ()) if keep(job)), None)
+
     def _update(self, job: Job) -> None:
         old = self._rank_of.get(job.uid)
         new = self._session.order.job_rank(job) if self._member(job) else None
         if old == new:
             return
         entries = self._by_queue.setdefault(job.queue, [])
+        if (old is None) != (new is None):
+            jobs = self._by_uid.setdefault(job.queue, [])
+            place = bisect_left(jobs, job.uid, key=_uid)
+            jobs[place : place + (new is None)] = [] if new is None else [job]
         if old is not None:
             del entries[bisect_left(entries, old, key=_rank)]
             del self._rank_of[job.uid]
@@ -60,22 +73,38 @@ def _rank(entry: Entry) -> Any:
     return entry[0]
 
 
+def _uid(job: Job) -> str:
+    return job.uid
+
+
+class UidLimit:
+    """While a tree is built: jobs with a larger uid are not in it yet."""
+
+    __slots__ = ("uid",)
+
+    def __init__(self) -> None:
+        self.uid: str | None = None
+        """None: all jobs are in the tree."""
+
+
 class RankedLeaf:
     """The jobs of one queue, taken in order from a sorted list, with others added meanwhile.
 
     A job that ``keep`` refuses is passed over; ``keep`` is asked when the job comes up.
     """
 
-    __slots__ = ("_added", "_entries", "_keep", "_key", "_position", "_reverse")
+    __slots__ = ("_added", "_entries", "_keep", "_key", "_limit", "_position", "_reverse")
 
     def __init__(
         self,
         entries: list[Entry],
         keep: Callable[[Job], bool],
         key: Callable[[Job], Any],
+        limit: UidLimit,
         *,
         reverse: bool,
     ) -> None:
+        self._limit = limit
         self._entries = entries.copy()
         self._keep = keep
         self._key = key
@@ -89,15 +118,23 @@ class RankedLeaf:
         while 0 <= self._position < len(entries):
             entry = entries[self._position]
             if keep(entry[1]):
-                return entry
+                break
             self._position += step
-        return None
+        else:
+            return None
+        limit = self._limit.uid
+        if limit is None or entry[1].uid <= limit:
+            return entry
+        later = range(self._position + step, -1 if self._reverse else len(entries), step)
+        among = (entries[position] for position in later)
+        return next((entry for entry in among if entry[1].uid <= limit and keep(entry[1])), None)
 
     def _added_top(self) -> Entry | None:
         if not self._added:
             return None
-        choose = max if self._reverse else min
-        return choose(self._added, key=_rank)
+        choose, limit = max if self._reverse else min, self._limit.uid
+        added = self._added if limit is None else [e for e in self._added if e[1].uid <= limit]
+        return choose(added, key=_rank, default=None)
 
     def _best(self) -> tuple[Entry, bool] | None:
         """The next entry, and whether it is one that was added."""

@@ -66,7 +66,7 @@ class Simulation:
         tree: QueueTree | None = None
         while left and not (by_rank and _of_one_queue(left)):
             if tree is None:
-                tree = self._order(claimant, left, rank)
+                tree = self._order(left, rank)
             if not tree:
                 return
             job = tree.pop()
@@ -75,24 +75,21 @@ class Simulation:
         for uid in sorted(left, key=rank.__getitem__):
             yield left[uid]
 
-    def _order(self, claimant: Job, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
+    def _order(self, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
         """All pending jobs, the victims and the claimant, in queue order."""
         session = self._session
         if not self._ranks:
             others = [
                 job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)
             ]
-            victims = [job for job in apart.values() if job is not claimant]
-            return QueueTree(session, [*others, *victims, claimant])
+            return QueueTree(session, sorted([*others, *apart.values()], key=lambda job: job.uid))
         excluded = apart.copy()
-        order = QueueTree.ranked(
-            session, self._waiting.refresh(), lambda job: job.uid not in excluded
+        return QueueTree.ranked(
+            session,
+            self._waiting,
+            lambda job: job.uid not in excluded,
+            more=[(rank[uid], job) for uid, job in apart.items()],
         )
-        for uid, job in apart.items():
-            if job is not claimant:
-                order.push(job, rank[uid])
-        order.push(claimant, rank[claimant.uid])
-        return order
 
     @cached_property
     def _waiting(self) -> RankedJobs:

@@ -84,6 +84,8 @@ class Steps:
         self._wanted: Counter[Request] = Counter()
         """How many of them have which request."""
         self._recorded: list[VictimGroup] = []
+        self._left_node: list[Task] = []
+        """The recorded victims that were evicted or moved in the step that recorded them."""
         self._evicted: list[Task] = []
         """The tasks that the first operations of the statement evict."""
         self._inexact_undo = False
@@ -101,9 +103,11 @@ class Steps:
 
     def _step(self, task: Task) -> bool:
         """Find victims for one task more, in addition to those of the steps before."""
-        self._opened = set()
         recorded = [task for group in self._recorded for task in group.tasks]
         self._undo_to(recorded)
+        # KAI evicts a recorded victim that stayed on its node again, but does not open the node.
+        self._opened = set()
+        self._opened = self._freed_by(self._left_node)
         if self._inexact_undo:
             self._filters = PlanFilters(self._session, self._rows)
         self._widen(task)
@@ -169,7 +173,7 @@ class Steps:
             of_groups = dict.fromkeys(task for group in groups for task in group.tasks)
             new = [task for task in of_groups if task.uid not in plan.recorded_uids]
             evicted = [*recorded, *new]
-            freed = self._freed_by(evicted)
+            freed = self._freed_by(of_groups)
             # A plan that the validator would refuse need not be simulated, unless its refusal has
             # an effect: it ends the plan before other nodes are tried, and it opens rows.
             all_stay = self._rules.only_moves and node == nodes[-1] and not freed
@@ -190,7 +194,7 @@ class Steps:
                     self._opened |= freed
                     self._capacity.open(freed)
                     break
-                self._recorded = _evicted_or_moved(victims)
+                self._record(victims)
                 return True
             statement.rollback(len(recorded))
             del self._evicted[len(recorded) :]
@@ -199,6 +203,25 @@ class Steps:
         else:
             self.refused += 1
         return False
+
+    def _record(self, groups: list[VictimGroup]) -> None:
+        """Record every group of which a task was evicted or moved, with all its tasks.
+
+        The next step evicts all of them again, also those that stayed on their node in this one.
+        """
+        self._recorded = []
+        seen: set[str] = set()
+        for group in groups:
+            tasks = [task for task in group.tasks if task.uid not in seen]
+            seen.update(task.uid for task in tasks)
+            if any(task.status in _EVICTED_OR_MOVED for task in tasks):
+                self._recorded.append(VictimGroup(group.job, tasks))
+        self._left_node = [
+            task
+            for group in self._recorded
+            for task in group.tasks
+            if task.status in _EVICTED_OR_MOVED
+        ]
 
     def _on_nodes(self, groups: list[VictimGroup]) -> bool:
         """Whether all are on nodes of the session: others cannot be evicted in a simulation."""
@@ -248,15 +271,3 @@ class Steps:
                 common += 1
         self._statement.rollback(common)
         del evicted[common:]
-
-
-def _evicted_or_moved(groups: list[VictimGroup]) -> list[VictimGroup]:
-    """The victims that the simulation evicted or moved, group by group."""
-    found = []
-    seen: set[str] = set()
-    for group in groups:
-        tasks = [t for t in group.tasks if t.status in _EVICTED_OR_MOVED and t.uid not in seen]
-        seen.update(task.uid for task in tasks)
-        if tasks:
-            found.append(VictimGroup(group.job, tasks))
-    return found

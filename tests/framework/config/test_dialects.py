@@ -137,6 +137,22 @@ def test_volcanos_names_are_ours() -> None:
     assert translate(config, "volcano") == config
 
 
+@pytest.mark.parametrize(
+    "given, translated",
+    [
+        ({"hierarchy": True}, {"hierarchy": True, "upstreamShares": True}),
+        ({"hierarchy": True, "upstreamShares": False}, None),
+        ({"ancestorReclaimLevel": 1}, None),
+    ],
+)
+def test_a_queue_tree_of_volcano_compares_shares_at_open_unless_stated_otherwise(
+    given: dict[str, Any], translated: dict[str, Any] | None
+) -> None:
+    config = {"tiers": [{"plugins": ["capacity"]}], "plugin": {"capacity": given}}
+    assert translate(config, "volcano")["plugin"] == {"capacity": translated or given}
+    assert config["plugin"] == {"capacity": given}
+
+
 def test_an_unknown_dialect_is_reported_with_the_nearest() -> None:
     with pytest.raises(PumiceError, match="did you mean 'kai'"):
         translate({}, "kay")

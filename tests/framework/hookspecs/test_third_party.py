@@ -100,7 +100,7 @@ class TestDeclared:
     def test_the_policy_check_knows_who_answers(self, tidal):
         policy = tidal_policy("moon", disable=["tide_level"])
         (warning,) = policy.warnings
-        assert "measure does nothing: no plugin of the policy answers tide_level" in warning
+        assert "measure has no effect: no plugin of the policy answers tide_level" in warning
         with pytest.raises(PolicyError, match="did you mean 'tide_level'"):
             tidal_policy("moon", disable=["tide_levl"])
 

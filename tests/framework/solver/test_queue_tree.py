@@ -1,9 +1,14 @@
 """The tree of queues: whose job is next, and whose goes first."""
 
+import random
+
+import pytest
+
 from pumice import Plugin, hookimpl
 from pumice.model.cluster import build_cluster
 from pumice.session.session import Session
 from pumice.solver.queue_tree import QueueTree
+from pumice.solver.ranked_jobs import RankedJobs
 from tests.framework._build import policy
 from tests.plugins._fair import FairWorld, ask
 
@@ -137,3 +142,30 @@ def test_the_order_of_queues_hears_who_would_be_next_and_who_would_go():
     assert drained(QueueTree(session, session.jobs.values(), victims=True)) == ["b2", "b1", "a1"]
     assert {line[:2] for line in heard} == {(None, None)}
     assert {line[2:] for line in heard} & {("a1", "b2+b1"), ("b2+b1", "a1")}
+
+
+@pytest.mark.parametrize("victims", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_ranked_tree_equals_one_whose_jobs_are_pushed_by_uid(seed, victims):
+    rng = random.Random(seed)
+    world = FairWorld()
+    world.node(gpu=64)
+    for number in range(3):
+        world.queue(f"top{number}", rng.randrange(8))
+    for number in range(9):
+        world.queue(f"q{number}", rng.randrange(5), parent=f"top{number % 3}")
+    for name in rng.sample(range(100, 200), 40):
+        on = "n" if victims else ""
+        world.job(f"j{name}", f"q{rng.randrange(9)}", ask(gpu=rng.randrange(1, 4), on=on))
+    world.open("elastic")
+    session = world.session
+    jobs = sorted(session.jobs.values(), key=lambda job: job.uid)
+    apart = {job.uid for job in jobs[::5]}
+    ranked = QueueTree.ranked(
+        session,
+        RankedJobs(session, lambda job: True),
+        lambda job: job.uid not in apart,
+        more=[(session.order.job_key(job), job) for job in jobs[::5]],
+        victims=victims,
+    )
+    assert drained(ranked) == drained(QueueTree(session, jobs, victims=victims))

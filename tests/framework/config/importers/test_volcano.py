@@ -185,9 +185,18 @@ def test_a_switch_of_what_the_plugin_does_not_answer_has_no_effect():
 @pytest.mark.parametrize("plugin", ["drf", "capacity", "nodegroup"])
 def test_the_tree_of_queues_is_an_option(plugin):
     policy, notes = imported(plugin, enableHierarchy=True)
-    assert (policy["plugin"], notes) == ({plugin: {"hierarchy": True}}, [])
+    flaw = {"upstreamShares": True} if plugin == "capacity" else {}
+    assert (policy["plugin"], notes) == ({plugin: {"hierarchy": True, **flaw}}, [])
     assert policy_from_dict(policy).plugins[0].options.hierarchy is True
     assert "plugin" not in imported(plugin, enableHierarchy=False)[0]
+
+
+def test_the_shares_at_session_open_are_no_argument():
+    policy, notes = imported("capacity", arguments={"upstreamShares": False}, enableHierarchy=True)
+    assert policy["plugin"]["capacity"]["upstreamShares"] is True
+    assert texts(notes) == [
+        "tiers[0].plugins[0].arguments.upstreamShares: Volcano does not know it"
+    ]
 
 
 def test_the_tree_of_queues_is_no_argument():

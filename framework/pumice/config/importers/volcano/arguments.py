@@ -18,6 +18,9 @@ from pumice.config.options import names
 
 HIERARCHY = "hierarchy"
 """The option for what Volcano switches by a flag of the plugin's entry."""
+SHARES_AT_OPEN = "upstreamShares"
+"""The option for what Volcano always does in a queue tree under ``capacity``."""
+_NOT_ARGUMENTS = (HIERARCHY, SHARES_AT_OPEN)
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 _WANTED = {
@@ -41,7 +44,7 @@ def take_arguments(
     for key, value, field, inner in _fields(arguments, options):
         place = (*path, key)
         if field is None:
-            known = [name for name in names(options) if name != HIERARCHY]
+            known = [name for name in names(options) if name not in _NOT_ARGUMENTS]
             notes.append(Note(place, f"Volcano does not know it{did_you_mean(key, known)}"))
             continue
         try:
@@ -58,7 +61,8 @@ def _fields(
 ) -> Iterator[tuple[str, Any, FieldInfo | None, Any]]:
     """Each argument with its option; for a collected option also the type of a value."""
     fields = {field.alias or name: field for name, field in options.model_fields.items()}
-    fields.pop(HIERARCHY, None)
+    for name in _NOT_ARGUMENTS:
+        fields.pop(name, None)
     collected: Mapping[str, str] = getattr(options, "collected", {})
     for key, value in ((str(key), value) for key, value in arguments.items()):
         prefix = next((p for p in collected if key.startswith(p) and key not in fields), None)

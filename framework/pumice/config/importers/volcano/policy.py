@@ -8,6 +8,7 @@ from typing import Any
 from pumice._nearest import did_you_mean
 from pumice.config.importers._notes import ImportNotes, Note
 from pumice.config.importers._text import read_configuration
+from pumice.config.importers.volcano.arguments import HIERARCHY, SHARES_AT_OPEN
 from pumice.config.importers.volcano.flags import HIERARCHY_FLAG
 from pumice.config.importers.volcano.parts import ENTRY_KEYS, Options, Parts
 from pumice.config.lines import KeyPath
@@ -62,6 +63,7 @@ class _Import:
         options: Options = {}
         actions = self._actions(data.get("actions"))
         tiers = list(self._tiers(data.get("tiers"), options))
+        _copy_shares_at_open(options)
         given = self._configurations(data.get("configurations"), actions)
         self._metrics(data.get("metrics"))
         if not tiers:
@@ -94,6 +96,9 @@ class _Import:
             if tables and isinstance(ours, Mapping):
                 both = {name: {**table, **(ours.get(name) or {})} for name, table in tables.items()}
                 result[kind] = {**ours, **both}
+        if isinstance(result.get("plugin"), Mapping):
+            result["plugin"] = dict(result["plugin"])
+            _copy_shares_at_open(result["plugin"])
         self._notes.raise_any()
         return result
 
@@ -210,3 +215,10 @@ class _Import:
                     for key, item in value.items()
                 ]
             self._notes.note(("metrics",), "\n".join(lines))
+
+
+def _copy_shares_at_open(plugins: dict[str, Any]) -> None:
+    """Let a queue tree under ``capacity`` order its leaves as Volcano does, flaw included."""
+    table = plugins.get("capacity")
+    if isinstance(table, Mapping) and HIERARCHY in table:
+        plugins["capacity"] = {SHARES_AT_OPEN: True, **table}
