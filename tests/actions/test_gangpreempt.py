@@ -1,4 +1,4 @@
-"""gangpreempt: domains of nodes, sub-jobs, nominations, and what a failure leaves behind."""
+"""gangpreempt: node domains, sub-jobs, nominations, and the state after a failure."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
-from tests.framework._build import World, policy, promised, reasons
+from tests.framework._build import World, pipelined, policy, reasons
 
 TIER = [Priority, Gang, Conformance]
 RACKS = {"left": ["n1", "n2"], "right": ["n3", "n4"]}
@@ -69,7 +69,7 @@ def test_an_eviction_names_the_action_and_the_claimant():
 def test_victims_and_nodes_are_of_the_first_domain_that_can_be_freed():
     decisions = run(racks(), Racks)
     assert evicted(decisions) == ["v2-t-0", "v1-t-0"]
-    assert sorted(promised(decisions).values()) == ["n1", "n2"]
+    assert sorted(pipelined(decisions).values()) == ["n1", "n2"]
 
 
 def test_a_domain_with_too_few_victims_is_skipped():
@@ -160,7 +160,7 @@ def divided(min_groups: int) -> World:
 def test_all_sub_jobs_are_needed_in_sum_before_any_is_placed():
     decisions = run(divided(2))
     assert evicted(decisions) == ["v2-t-0", "v1-t-0"]
-    assert set(promised(decisions)) == {"w-1", "w-2"}
+    assert set(pipelined(decisions)) == {"w-1", "w-2"}
 
 
 def test_a_sub_job_that_does_not_fit_rolls_back_the_others():
@@ -173,17 +173,17 @@ def test_a_sub_job_that_does_not_fit_rolls_back_the_others():
     world.pod("w-1", "ns/w", labels={"group": "1"}).pod("w-2", "ns/w", cpu=2, labels={"group": "2"})
     decisions = run(world)
     assert evicted(decisions) == ["c-t-0", "b-t-0", "a-t-0"]
-    assert promised(decisions) == {"w-1": "n2", "w-2": "n1"}
+    assert pipelined(decisions) == {"w-1": "n2", "w-2": "n1"}
 
 
 def test_placing_stops_with_the_sub_job_that_completes_the_minimum():
     decisions = run(divided(1))
     # The request was summed up for both, so both victims go.
     assert evicted(decisions) == ["v2-t-0", "v1-t-0"]
-    assert set(promised(decisions)) == {"w-1"}
+    assert set(pipelined(decisions)) == {"w-1"}
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises for one job."""
 
@@ -196,7 +196,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     world = racks().job("x", cpu=2, priority=3)
     decisions = run(world, Moody, on_plugin_error="isolate")
     assert evicted(decisions) == ["v4-t-0"]
-    assert set(promised(decisions)) == {"x-t-0"}
+    assert set(pipelined(decisions)) == {"x-t-0"}
     assert "failed in unified_evictable" in reasons(decisions)["w"]
 
 
@@ -204,5 +204,5 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 def test_accounts_stay_consistent_in_random_clusters(seed):
     wiring = policy(TIER, [Drf, Predicates, Proportion], actions=[Gangpreempt])
     decisions = crowded_world(seed).run(wiring)
-    claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
+    claimants = {one.task.rpartition("-t-")[0] for one in decisions.pipelined}
     assert {eviction.claimant for eviction in decisions.evictions} <= claimants

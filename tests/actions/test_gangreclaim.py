@@ -1,4 +1,4 @@
-"""gangreclaim: what a queue may take back for whole jobs, and from which queues."""
+"""gangreclaim: what a queue may reclaim for whole jobs, and from which queues."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from tests.actions._evictions import crowded_world, evicted
-from tests.framework._build import World, policy, promised, reasons
+from tests.framework._build import World, pipelined, policy, reasons
 
 TIER = [Priority, Gang, Conformance]
 
@@ -32,7 +32,7 @@ def test_an_eviction_names_the_action_and_the_claimant():
     decisions = run(busy())
     assert {(e.action, e.claimant) for e in decisions.evictions} == {("gangreclaim", "ns/w")}
     assert evicted(decisions) == ["v1-t-0", "v1-t-1"]
-    assert set(promised(decisions)) == {"w-t-0", "w-t-1"}
+    assert set(pipelined(decisions)) == {"w-t-0", "w-t-1"}
 
 
 def test_plugins_are_asked_about_all_pending_tasks_together():
@@ -56,7 +56,7 @@ def test_plugins_are_asked_about_all_pending_tasks_together():
     assert contexts == [(EvictionKind.GANG_RECLAIM, "w")]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises when asked whether the first job's queue is overused."""
 
@@ -71,12 +71,12 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 
     world = busy(created=1.0).job("x", queue="b", created=2.0)
     decisions = run(world, Moody, on_plugin_error="isolate")
-    assert set(promised(decisions)) == {"x-t-0"}
+    assert set(pipelined(decisions)) == {"x-t-0"}
     assert "failed in overused" in reasons(decisions)["w"]
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_accounts_stay_consistent_in_random_clusters(seed):
     decisions = crowded_world(seed).run(policy(TIER, [Capacity, Predicates], actions=[Gangreclaim]))
-    claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
+    claimants = {one.task.rpartition("-t-")[0] for one in decisions.pipelined}
     assert {eviction.claimant for eviction in decisions.evictions} <= claimants

@@ -1,4 +1,4 @@
-"""preempt: what is asked before, between and after evictions, and what a failure leaves behind."""
+"""preempt: checks before, between and after evictions, and the state after a failure."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node, with_options
-from tests.framework._build import World, plugin_entry, policy, promised, reasons
+from tests.framework._build import World, pipelined, plugin_entry, policy, reasons
 
 TIER = [Priority, Gang, Conformance]
 PLAIN = policy(TIER, actions=[Preempt])
@@ -95,7 +95,7 @@ def test_a_node_that_never_passes_rolls_back_its_evictions():
     world = World().node("n", cpu=8).job("v", 3, min_member=0, on=["n"] * 3).job("w", priority=5)
     decisions = world.run(policy([*TIER, plugin_entry(Crowded, most=-1)], actions=[Preempt]))
     assert evicted(decisions) == []
-    assert promised(decisions) == {}
+    assert pipelined(decisions) == {}
 
 
 @pytest.mark.parametrize("code", [Code.UNRESOLVABLE, Code.ERROR, Code.WAIT, Code.SKIP])
@@ -144,7 +144,7 @@ class TestErrorCache:
         assert self.run(role="") == ["v-t-2"]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises for one job."""
 
@@ -157,7 +157,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
     world = full_node().job("w1", priority=9).job("w2", priority=5)
     decisions = world.run(policy([*TIER, Moody], actions=[Preempt], on_plugin_error="isolate"))
     assert evicted(decisions) == ["v-t-2"]
-    assert set(promised(decisions)) == {"w2-t-0"}
+    assert set(pipelined(decisions)) == {"w2-t-0"}
     assert "failed in preemptable: RuntimeError: fell over" in reasons(decisions)["w1"]
 
 
@@ -169,7 +169,7 @@ def test_preemptions_inside_a_job_before_the_first_failure_stay():
     wiring = policy([Priority, plugin_entry(Gang, disable=["preemptable"])], actions=[Preempt])
     decisions = world.run(wiring)
     assert evicted(decisions) == ["j-a-0"]
-    assert promised(decisions) == {"j-a-1": "n"}
+    assert pipelined(decisions) == {"j-a-1": "n"}
 
 
 def test_between_jobs_a_job_does_not_evict_its_own_tasks():

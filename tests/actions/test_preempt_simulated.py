@@ -15,7 +15,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, with_options
-from tests.framework._build import World, policy, promised, reasons, task
+from tests.framework._build import World, pipelined, policy, reasons, task
 from tests.framework._session_state import differences, session_state
 
 TIER = [Priority, Gang, Conformance]
@@ -143,7 +143,7 @@ def test_the_queue_is_asked_as_simulated():
     wiring = policy([*TIER, Two], actions=[Preempt])
     decisions = world.run(with_options(wiring, Preempt, enableTopologyAwarePreemption=True))
     assert evicted(decisions) == ["v-t-1"]
-    assert promised(decisions) == {"w-t-0": "n"}
+    assert pipelined(decisions) == {"w-t-0": "n"}
 
 
 @pytest.mark.parametrize("seed", range(40))

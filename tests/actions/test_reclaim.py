@@ -1,4 +1,4 @@
-"""reclaim: what a queue may take from others, and what a failure leaves behind."""
+"""reclaim: what a queue may take from other queues, and the state after a failure."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.actions._evictions import crowded_world, evicted, outcome, try_every_node
-from tests.framework._build import World, policy, promised, reasons
+from tests.framework._build import World, pipelined, policy, reasons
 
 FREE = policy([Gang, Conformance], actions=[Reclaim])
 
@@ -33,8 +33,8 @@ def test_an_eviction_names_the_action_and_the_claimant():
 @pytest.mark.parametrize("cpu, occurred", [(3, False), (4, True)], ids=["room", "no room"])
 def test_a_pipelined_task_records_whether_a_task_was_evicted_for_it(cpu, occurred):
     world = World().node("n", cpu=4).job("v", queue="a", min_member=0, on=["n"])
-    (promise,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
-    assert promise.eviction_occurred is occurred
+    (pipelined_task,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
+    assert pipelined_task.eviction_occurred is occurred
 
 
 class TestOverused:
@@ -55,7 +55,7 @@ class TestOverused:
         decisions = world.run(
             policy([Gang, Conformance, Shares], actions=[Reclaim], on_plugin_error="isolate")
         )
-        return asked, promised(decisions), reasons(decisions)
+        return asked, pipelined(decisions), reasons(decisions)
 
     def test_it_is_not_asked_between_the_jobs_of_a_queue(self):
         asked, served, _ = self.run(lambda times: times > 1)
@@ -74,7 +74,7 @@ class TestOverused:
         assert "plugin shares (pumice-tests 1.0) failed in overused" in why["w1"]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Fails for one job, after it has been asked once."""
 
@@ -93,13 +93,13 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
         policy([Gang, Conformance, Moody], actions=[Reclaim], on_plugin_error="isolate")
     )
     assert evicted(decisions) == ["v-t-2"]
-    assert set(promised(decisions)) == {"w2-t-0"}
+    assert set(pipelined(decisions)) == {"w2-t-0"}
     assert "failed in reclaimable: RuntimeError: fell over" in reasons(decisions)["w1"]
 
 
 def test_a_placement_that_a_plugin_refuses_is_tried_on_the_next_node():
     class Fussy(Plugin):
-        """Refuses one node at the last moment."""
+        """Refuses allocations on one node."""
 
         @hookimpl
         def on_allocate(self, task):
@@ -108,7 +108,7 @@ def test_a_placement_that_a_plugin_refuses_is_tried_on_the_next_node():
     world = World().node("n1", cpu=1).node("n2", cpu=1)
     world.job("v", 2, queue="a", min_member=0, on=["n1", "n2"]).job("w", queue="b")
     decisions = world.run(policy([Gang, Conformance, Fussy], actions=[Reclaim]))
-    assert promised(decisions) == {"w-t-0": "n2"}
+    assert pipelined(decisions) == {"w-t-0": "n2"}
     assert evicted(decisions) == ["v-t-1"]
 
 

@@ -1,4 +1,4 @@
-"""Policies of classes for tests, and short words about decisions."""
+"""Policies made of plugin classes, and summaries of decisions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = [
     "amount",
     "bound",
     "phases",
+    "pipelined",
     "plugin_entry",
     "policy",
-    "promised",
     "reasons",
     "task",
 ]  # fmt: skip
@@ -92,12 +92,12 @@ def task(session: Session, name: str) -> Task:
 
 
 def bound(decisions: Decisions) -> dict[str, str]:
-    """Task name → node."""
+    """Task name → node of its bind."""
     return {bind.uid: bind.node for bind in decisions.binds}
 
 
-def promised(decisions: Decisions) -> dict[str, str]:
-    return {promise.uid: promise.node for promise in decisions.pipelined}
+def pipelined(decisions: Decisions) -> dict[str, str]:
+    return {one.uid: one.node for one in decisions.pipelined}
 
 
 def reasons(decisions: Decisions) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Each combination rule on its own, with its traps."""
+"""Each combination rule on its own, with its edge cases."""
 
 from types import SimpleNamespace
 
@@ -33,7 +33,7 @@ from pumice.errors import PluginError
 
 
 class Panel:
-    """Plugins with fixed answers, in tiers; remembers who was asked."""
+    """Plugins with fixed answers, in tiers; records which were called."""
 
     def __init__(self, rule, *tiers):
         self.asked = []
@@ -71,7 +71,7 @@ def uids(answer):
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], 0, "", id="nobody: the caller's tie-break decides"),
+        pytest.param([[]], 0, "", id="no plugin: the tie-break of the caller decides"),
         pytest.param([[0, None], [0]], 0, "abc", id="all abstain"),
         pytest.param(
             [[0, -3, 5]], -1, "ab", id="the first non-zero decides, the rest is not asked"
@@ -104,7 +104,7 @@ def test_a_comparison_that_fails_abstains_and_is_reported(odd):
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], True, "", id="nobody"),
+        pytest.param([[]], True, "", id="no plugin"),
         pytest.param([[True, None], [True]], True, "abc", id="all agree or abstain"),
         pytest.param([[None]], True, "a", id="an abstention is no objection"),
         pytest.param([[True, False, True]], False, "ab", id="the first no ends it"),
@@ -121,7 +121,7 @@ def test_all(tiers, expected, asked):
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], False, "", id="nobody"),
+        pytest.param([[]], False, "", id="no plugin"),
         pytest.param([[False, None]], False, "ab", id="no yes"),
         pytest.param([[False], [True, False]], True, "ab", id="the first yes ends it"),
     ],
@@ -138,7 +138,7 @@ def test_any(tiers, expected, asked):
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], True, "", id="nobody"),
+        pytest.param([[]], True, "", id="no plugin"),
         pytest.param([[ABSTAIN, None]], True, "ab", id="only abstentions"),
         pytest.param([[PERMIT, ABSTAIN], [REJECT]], True, "ab", id="a permit hides later tiers"),
         pytest.param([[ABSTAIN], [REJECT]], False, "ab", id="an abstaining tier hides nothing"),
@@ -162,7 +162,7 @@ def test_vote(tiers, expected, asked):
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], "", "", id="nobody"),
+        pytest.param([[]], "", "", id="no plugin"),
         pytest.param([[None], [None]], "", "ab", id="all abstain"),
         pytest.param([["ab", "bc"]], "b", "ab", id="what both allow"),
         pytest.param([[None, "a"]], "a", "ab", id="an abstention changes nothing"),
@@ -194,11 +194,12 @@ def test_every_voter_is_given_all_candidates():
 
 def test_victims_may_come_from_a_generator():
     panel = Panel(
-        TieredIntersection(), [lambda _, found: (t for t in found if t.uid < "c"), tasks("bc")]
+        TieredIntersection(),
+        [lambda _, given: (t for t in given if t.uid < "c"), tasks("bc")],
     )
     assert uids(panel.ask("preemptor", tasks("abc"))) == "b"
     empty = Panel(
-        TieredIntersection(), [lambda _, found: (t for t in ()), tasks("b")], [tasks("c")]
+        TieredIntersection(), [lambda _, candidates: (t for t in ()), tasks("b")], [tasks("c")]
     )
     assert uids(empty.ask("preemptor", tasks("abc"))) == "c"
 
@@ -216,13 +217,13 @@ def test_what_a_plugin_answered_is_not_changed_by_the_next_one():
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], False, "", id="nobody: False"),
+        pytest.param([[]], False, "", id="no plugin: False"),
         pytest.param([[True, False]], False, "ab", id="all of the tier must say yes"),
         pytest.param([[], [True]], True, "a", id="the first tier with a voter decides"),
         pytest.param([[False], [True]], False, "a", id="a no in tier 1 beats tier 2"),
         pytest.param([[True], [False]], True, "a", id="a yes in tier 1 hides tier 2"),
         pytest.param([[None], [True]], True, "ab", id="who abstains is no voter"),
-        pytest.param([[None, None]], False, "ab", id="only abstentions: nobody"),
+        pytest.param([[None, None]], False, "ab", id="only abstentions"),
         pytest.param([[None, True], [False]], True, "ab", id="one voter makes the tier decide"),
     ],
 )
@@ -280,7 +281,7 @@ def test_a_later_plugin_overwrites_an_equal_key():
     assert Panel(Merge(), []).ask("task") == {}
 
 
-def test_answers_are_kept_apart_by_plugin():
+def test_answers_are_separate_per_plugin():
     panel = Panel(PerPlugin(), [[1.0], None])
     assert panel.ask("task") == {"a": [1.0], "b": None}
     assert Panel(PerPlugin(), []).ask("task") == {}
@@ -296,7 +297,7 @@ def test_fold_replaces_every_branch_in_order():
     assert panel.ask("job", [1, 2, 3]) == [[1], [3, 2]]
 
 
-def test_an_empty_list_removes_a_branch_and_none_keeps_it():
+def test_an_empty_list_removes_a_branch_and_none_leaves_it():
     panel = Panel(
         Fold(),
         [lambda *args: [[1], [2], [3]]],
@@ -320,26 +321,26 @@ def test_each_branch_sees_the_fixed_arguments():
 # -- Notify, NotifyAll
 
 
-def test_notify_tells_everybody_and_ignores_answers():
+def test_notify_calls_all_plugins_and_ignores_answers():
     panel = Panel(Notify(), ["ignored", None], [False])
     assert panel.ask("x") is None
     assert panel.asked == ["a", "b", "c"]
 
 
-def test_all_are_told_even_when_one_objects():
+def test_all_plugins_are_called_even_when_one_objects():
     panel = Panel(NotifyAll(), [None, "too much"], ["also no", None])
     assert panel.ask("task") == "too much"
     assert panel.asked == ["a", "b", "c", "d"]
     assert Panel(NotifyAll(), []).ask("task") is None
 
 
-def test_who_raises_objects_and_the_others_are_still_told():
+def test_a_plugin_that_raises_objects_and_the_others_are_still_called():
     panel = Panel(NotifyAll(), [RuntimeError("boom")], [None, "no"])
     objection = panel.ask("task")
     assert isinstance(objection, PluginError)
     assert objection.plugin == "a"
     assert panel.asked == ["a", "b", "c"]
-    assert panel.errors == []  # it is the answer, so it is not lost
+    assert panel.errors == []  # it is the answer, so it is not reported again
 
 
 def test_an_error_behind_the_first_objection_is_reported():
@@ -354,10 +355,10 @@ def test_an_error_behind_the_first_objection_is_reported():
 @pytest.mark.parametrize(
     "tiers, expected, asked",
     [
-        pytest.param([[]], "", "", id="nobody"),
+        pytest.param([[]], "", "", id="no plugin"),
         pytest.param([["ab", "bc"], ["d"]], "abc", "ab", id="the union, each once"),
         pytest.param([["", None], ["d"]], "d", "abc", id="the first tier that names anything"),
-        pytest.param([["", ""], [""]], "", "abc", id="nobody named"),
+        pytest.param([["", ""], [""]], "", "abc", id="no task named"),
     ],
 )
 def test_union_of_first_tier(tiers, expected, asked):
@@ -375,7 +376,7 @@ SWALLOWING = (Compare, NotifyAll)
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule not in SWALLOWING], ids=lambda rule: rule.__name__
 )
-def test_an_error_tells_plugin_point_and_source(rule):
+def test_an_error_names_plugin_point_and_source(rule):
     cause = RuntimeError("boom")
     panel = Panel(rule(), [cause])
     with pytest.raises(
@@ -412,14 +413,14 @@ def test_an_error_that_already_names_a_plugin_is_passed_on(rule):
         (UnionOfFirstTier, [object()]),
     ],
 )
-def test_an_answer_of_the_wrong_kind_is_its_plugins_error(rule, answer):
+def test_an_answer_of_the_wrong_type_is_an_error_of_its_plugin(rule, answer):
     panel = Panel(rule(), [answer])
     with pytest.raises(PluginError, match="plugin a"):
         panel.ask(*ARGUMENTS.get(rule, ("x",)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_a_rule_tells_what_it_means_and_what_nobody_means(rule):
+def test_a_rule_documents_its_meaning_and_its_default(rule):
     assert rule().meaning.endswith((".", ";")) or rule().meaning
     assert rule().default
     assert rule().name

@@ -1,4 +1,4 @@
-"""Filters and scores on random clusters: both forms agree, memory is right, undo is exact.
+"""Filters and scores on random clusters: both forms agree, caches are right, undo is exact.
 
 The session runs with ``verify``: whenever an answer is remembered, it is asked again and compared.
 """
@@ -150,15 +150,16 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 def answers(kube: Kube) -> dict[str, Any]:
     """The verdict on every node for every pending task."""
-    found = {}
+    answered = {}
     for task in kube.session.cluster.tasks.values():
         if task.name.startswith("p") and not task.node:
             error = kube.session.queries.prepare(task)
             assert error is None
             verdicts = kube.session.queries.verdicts(task)
             scores = kube.session.queries.scores(task)
-            found[task.name] = (verdicts.codes.tolist(), verdicts.reasons.tolist(), scores.tolist())
-    return found
+            columns = verdicts.codes, verdicts.reasons, scores
+            answered[task.name] = tuple(column.tolist() for column in columns)
+    return answered
 
 
 def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
@@ -186,7 +187,7 @@ RANDOM = settings(
 
 @RANDOM
 @given(clusters(), PLUGINS, st.data())
-def test_what_is_remembered_is_what_would_be_said_now(objects, plugin, data):
+def test_cached_answers_equal_the_current_ones(objects, plugin, data):
     kube = Kube(*objects, plugin=plugin)
     with kube.session.statement() as statement:
         for _ in range(4):
@@ -251,7 +252,7 @@ def test_undoing_restores_every_answer(objects, plugin, data):
 
 @RANDOM
 @given(clusters(), PLUGINS, st.data())
-def test_a_session_that_has_seen_changes_answers_like_a_fresh_one(objects, plugin, data):
+def test_a_changed_session_answers_like_a_fresh_one(objects, plugin, data):
     """Counts that are updated equal those that are made anew."""
     kube = Kube(*objects, plugin=plugin)
     pending = [o for o in objects if o["kind"] == "Pod" and o["status"]["phase"] == "Pending"]

@@ -286,7 +286,7 @@ class TestTest:
             "pass good",
         ]
 
-    def test_a_word_chooses(self, cases):
+    def test_a_keyword_selects_scenarios(self, cases):
         assert pumice("test", "cases", "-k", "GOOD").stdout == "1 passed, 0 failed, 0 skipped\n"
 
     def test_the_report_has_everything(self, cases):
@@ -325,7 +325,7 @@ class TestTest:
             (("cluster.yaml",), "cluster.yaml: not a scenario file"),
             (("policy.toml",), "policy.toml: not a scenario file"),
             (("empty",), "empty: there is no scenario"),
-            (("cases", "-k", "nobody"), "there is no scenario with 'nobody'"),
+            (("cases", "-k", "missing"), "there is no scenario with 'missing'"),
             (("cases/good.json", "--json", "no/where.json"), "--json no/where.json: No such file"),
         ],
     )
@@ -338,7 +338,7 @@ class TestTest:
         assert "Traceback" not in result.output
 
 
-def test_the_demo_reclaims_preempts_and_keeps_gangs_together(monkeypatch):
+def test_the_demo_reclaims_preempts_and_places_whole_gangs(monkeypatch):
     monkeypatch.chdir(ROOT)
     demo = ("run", "docs/examples/demo", "-c", "docs/examples/demo/policy.toml", "--check")
     result = pumice(*demo, "--cycles", "3")

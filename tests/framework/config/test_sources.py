@@ -177,12 +177,12 @@ class TestDicts:
         assert not isinstance(caught.value, MissingParts)
         assert len(caught.value.problems) == 2
 
-    def test_the_environment_does_not_reach_it(self, parts, monkeypatch):
+    def test_the_environment_does_not_apply_to_plain_data(self, parts, monkeypatch):
         monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "9s")
         data = {"actions": ["allocate"], "tiers": [{"plugins": ["gang"]}]}
         assert policy_from_dict(data, catalog=parts).scheduler.period == 1
 
-    def test_what_is_no_table_is_refused(self, parts):
+    def test_data_that_is_no_table_is_refused(self, parts):
         with pytest.raises(PolicyError, match="should be a table"):
             policy_from_dict(["allocate"], catalog=parts)
 

@@ -1,4 +1,4 @@
-"""Pods and nodes: what they ask for, what they have, and everything else scheduling reads."""
+"""Pods and nodes: requests, capacity, and all other fields that scheduling reads."""
 
 import pytest
 
@@ -55,8 +55,8 @@ def container(name: str = "c", restart: str | None = None, **requests: object) -
 def only(*objects: dict) -> Pod:
     inventory = read(*objects)
     assert not inventory.problems, inventory.problems[0]
-    (found,) = inventory.pods.values()
-    return found
+    (fact,) = inventory.pods.values()
+    return fact
 
 
 def request(annotations: dict | None = None, **spec) -> Resource:
@@ -163,7 +163,7 @@ def test_equal_requests_are_one_object():
 
 
 def test_everything_a_scheduler_reads_of_a_pod():
-    found = only(
+    fact = only(
         pod(
             "p",
             metadata={
@@ -228,39 +228,39 @@ def test_everything_a_scheduler_reads_of_a_pod():
             },
         )
     )
-    assert (found.uid, found.key, found.group) == ("u", "ns/p", "ns/g")
-    assert found.labels == {"a": "b"}
-    assert found.annotations == VOLCANO
-    assert (found.created, found.deleted) == (1704067200.0, 1704067200.0)
-    assert found.owner == "2"
-    assert (found.scheduler_name, found.node_name, found.nominated_node) == ("volcano", "n", "m")
-    assert (found.priority, found.priority_class, found.preemption_policy) == (-5, "low", "Never")
-    assert found.gates == ("x/y",)
-    assert found.node_selector == {"zone": "a"}
-    assert found.tolerations == [{"key": "k", "operator": "Exists"}]
-    assert found.affinity == {"podAntiAffinity": {}}
-    assert found.topology_spread[0]["topologyKey"] == "zone"
-    assert found.volumes == [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    assert [claim["resourceClaimName"] for claim in found.resource_claims] == ["made", "n"]
-    assert found.host_ports == (("UDP", "0.0.0.0", 81), ("TCP", "0.0.0.0", 83))
-    assert found.phase == "Running"
-    assert found.qos == "Burstable"
-    assert found.start_time == 60.0
-    assert found.conditions == [
+    assert (fact.uid, fact.key, fact.group) == ("u", "ns/p", "ns/g")
+    assert fact.labels == {"a": "b"}
+    assert fact.annotations == VOLCANO
+    assert (fact.created, fact.deleted) == (1704067200.0, 1704067200.0)
+    assert fact.owner == "2"
+    assert (fact.scheduler_name, fact.node_name, fact.nominated_node) == ("volcano", "n", "m")
+    assert (fact.priority, fact.priority_class, fact.preemption_policy) == (-5, "low", "Never")
+    assert fact.gates == ("x/y",)
+    assert fact.node_selector == {"zone": "a"}
+    assert fact.tolerations == [{"key": "k", "operator": "Exists"}]
+    assert fact.affinity == {"podAntiAffinity": {}}
+    assert fact.topology_spread[0]["topologyKey"] == "zone"
+    assert fact.volumes == [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    assert [claim["resourceClaimName"] for claim in fact.resource_claims] == ["made", "n"]
+    assert fact.host_ports == (("UDP", "0.0.0.0", 81), ("TCP", "0.0.0.0", 83))
+    assert fact.phase == "Running"
+    assert fact.qos == "Burstable"
+    assert fact.start_time == 60.0
+    assert fact.conditions == [
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"}
     ]
-    (main,) = found.containers
+    (main,) = fact.containers
     assert (main.name, main.image, main.limits) == ("c", "i:1", Resource(2000))
     assert [ref["name"] for ref in main.env["env"]] == ["B"]
     assert main.env["envFrom"] == [{"configMapRef": {"name": "m"}}]
-    assert [c.restart_always for c in found.init_containers] == [False, True]
+    assert [c.restart_always for c in fact.init_containers] == [False, True]
 
 
 def test_a_bare_pod_has_the_defaults():
-    found = only({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
-    assert (found.uid, found.key, found.phase) == ("default-p", "default/p", "Pending")
-    assert (found.priority, found.deleted, found.start_time) == (None, None, None)
-    assert (found.created, found.group, found.owner) == (0.0, "", "")
+    fact = only({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
+    assert (fact.uid, fact.key, fact.phase) == ("default-p", "default/p", "Pending")
+    assert (fact.priority, fact.deleted, fact.start_time) == (None, None, None)
+    assert (fact.created, fact.group, fact.owner) == (0.0, "", "")
 
 
 def test_random_names_of_token_volumes_do_not_make_pods_different():
@@ -300,8 +300,8 @@ SIDECAR = {
     ],
 )
 def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
-    found = only(pod(metadata={"annotations": VOLCANO | KAI}, **SIDECAR), *others)
-    assert (found.group, found.request.cpu) == (group, cpu)
+    fact = only(pod(metadata={"annotations": VOLCANO | KAI}, **SIDECAR), *others)
+    assert (fact.group, fact.request.cpu) == (group, cpu)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
 )
 def test_a_malformed_pod_is_skipped_and_reported(change, message):
     inventory = read(pod("good"), pod("bad", **change))
-    assert [found.name for found in inventory.pods.values()] == ["good"]
+    assert [fact.name for fact in inventory.pods.values()] == ["good"]
     (problem,) = inventory.problems
     assert problem.message.startswith(message)
     assert problem.where == "objects[1]"
@@ -380,25 +380,25 @@ def test_everything_a_scheduler_reads_of_a_node():
             },
         }
     )
-    found = inventory.nodes["n"]
+    fact = inventory.nodes["n"]
     assert not inventory.problems
-    assert found.capacity == Resource(8000, 2**30, {"pods": 110, GPU: 4000})
-    assert found.allocatable == Resource(7500, 1000 * 2**20, {"pods": 100, GPU: 4000})
-    assert found.max_pods == 100
-    assert found.labels == {"zone": "a"}
-    assert found.taints[0]["effect"] == "NoSchedule"
-    assert found.unschedulable
-    assert found.conditions == {"Ready": "False"}
-    assert found.images == [{"names": ["a:1"], "sizeBytes": 5}, {"names": [], "sizeBytes": 6}]
-    assert found.created == 10.0
+    assert fact.capacity == Resource(8000, 2**30, {"pods": 110, GPU: 4000})
+    assert fact.allocatable == Resource(7500, 1000 * 2**20, {"pods": 100, GPU: 4000})
+    assert fact.max_pods == 100
+    assert fact.labels == {"zone": "a"}
+    assert fact.taints[0]["effect"] == "NoSchedule"
+    assert fact.unschedulable
+    assert fact.conditions == {"Ready": "False"}
+    assert fact.images == [{"names": ["a:1"], "sizeBytes": 5}, {"names": [], "sizeBytes": 6}]
+    assert fact.created == 10.0
 
 
 def test_a_node_that_reports_only_capacity_has_all_of_it_to_give():
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    found = read({**node, "status": {"capacity": {"cpu": "2", "pods": "9"}}}).nodes["n"]
-    assert (found.allocatable.cpu, found.max_pods) == (2000, 9)
-    found = read({**node, "status": {"capacity": {"cpu": "2"}, "allocatable": {}}}).nodes["n"]
-    assert found.allocatable == Resource()
+    fact = read({**node, "status": {"capacity": {"cpu": "2", "pods": "9"}}}).nodes["n"]
+    assert (fact.allocatable.cpu, fact.max_pods) == (2000, 9)
+    fact = read({**node, "status": {"capacity": {"cpu": "2"}, "allocatable": {}}}).nodes["n"]
+    assert fact.allocatable == Resource()
 
 
 @pytest.mark.parametrize("part", ["capacity", "allocatable"])

@@ -187,7 +187,7 @@ def test_the_parent_of_the_root_does_not_count():
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_children_are_found_whatever_the_order(backwards):
+def test_children_are_linked_in_any_order(backwards):
     objects = [kai_queue("a"), kai_queue("b", parentQueue="a"), kai_queue("c", parentQueue="b")]
     queues = clean(*(reversed(objects) if backwards else objects)).queues
     assert [queues[name].children for name in "abc"] == [["b"], ["c"], []]
@@ -348,7 +348,7 @@ def test_everything_of_a_kai_group():
 
 
 @pytest.mark.parametrize("make", [volcano_group, kai_group])
-def test_a_group_of_an_unknown_queue_is_left_out_with_the_nearest_name(make):
+def test_a_group_of_an_unknown_queue_is_left_out_and_the_nearest_name_reported(make):
     queue = kai_queue if make is kai_group else volcano_queue
     inventory = read(queue("research"), make("g", queue="resaerch"), make("h", queue="research"))
     assert list(inventory.groups) == ["ns/h"]

@@ -1,4 +1,4 @@
-"""Inventories: which kinds are read, what doubles and strays cost, and that nothing ever raises."""
+"""Inventories: the kinds that are read, duplicates, malformed objects; reading never raises."""
 
 import copy
 import datetime
@@ -102,14 +102,14 @@ def test_the_smaller_kinds():
         ("kai.scheduler/v1alpha1", "Topology", "x"),
     ],
 )
-def test_some_kinds_are_kept_as_they_are(version, kind, key):
+def test_some_kinds_are_stored_unparsed(version, kind, key):
     inventory = read(thing(version, kind, "x", spec={"a": [1]}))
-    kept = inventory.others[kind][key]
-    assert kept["kind"] == kind
-    assert ("spec" in kept) is (kind != "ConfigMap")
+    stored = inventory.others[kind][key]
+    assert stored["kind"] == kind
+    assert ("spec" in stored) is (kind != "ConfigMap")
 
 
-def test_what_is_kept_is_kept_small():
+def test_unparsed_objects_lose_managed_fields_and_data():
     claim = thing("v1", "ConfigMap", "m", "ns", data={"big": "x" * 1000})
     claim["metadata"]["managedFields"] = [{}]
     assert read(claim).others["ConfigMap"]["ns/m"] == {
@@ -157,17 +157,17 @@ def test_of_two_objects_with_one_name_the_first_counts(first):
     assert problem.message == "is listed twice; the first one counts"
     assert str(problem).count(first["kind"]) == 1
     tables = [inventory.pods, inventory.nodes, inventory.groups]
-    assert not any(found.labels for table in tables for found in table.values())
+    assert not any(fact.labels for table in tables for fact in table.values())
 
 
-def test_pods_of_one_name_or_one_uid_are_doubles():
+def test_pods_with_the_same_name_or_uid_are_duplicates():
     def pod(name: str, uid: str) -> dict:
-        found = thing("v1", "Pod", name, "ns")
-        found["metadata"]["uid"] = uid
-        return found
+        manifest = thing("v1", "Pod", name, "ns")
+        manifest["metadata"]["uid"] = uid
+        return manifest
 
     inventory = read(pod("a", "1"), pod("a", "2"), pod("b", "1"))
-    assert [found.name for found in inventory.pods.values()] == ["a"]
+    assert [fact.name for fact in inventory.pods.values()] == ["a"]
     assert [problem.message for problem in inventory.problems] == [
         "is listed twice; the first one counts",
         "has the uid of pod ns/a",
@@ -398,14 +398,14 @@ VALID: list[dict] = [
 
 
 def places(value: object, path: tuple = ()) -> list[tuple]:
-    found = [path]
+    paths = [path]
     if isinstance(value, dict):
         for key, part in value.items():
-            found += places(part, (*path, key))
+            paths += places(part, (*path, key))
     elif isinstance(value, list):
         for i, part in enumerate(value):
-            found += places(part, (*path, i))
-    return found
+            paths += places(part, (*path, i))
+    return paths
 
 
 PLACES = [(i, *path) for i, item in enumerate(VALID) for path in places(item)]
@@ -468,7 +468,7 @@ def test_the_undamaged_objects_are_all_read():
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(DAMAGE, min_size=1, max_size=4))
-def test_no_damage_to_objects_raises_or_costs_the_others(damages):
+def test_a_damaged_object_never_raises_and_the_others_are_read(damages):
     inventory = read(*damaged(damages), thing("v1", "Node", "bystander"))
     assert "bystander" in inventory.nodes
     for problem in inventory.problems:
@@ -487,7 +487,7 @@ def test_no_junk_raises(junk):
     assert "bystander" in inventory.nodes
 
 
-# What the shared cases hold
+# The shared cases
 
 
 def strays(objects: list[dict]) -> set[str]:

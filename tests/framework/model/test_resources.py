@@ -410,7 +410,7 @@ def test_component_min_needs_scalars_on_both_sides():
     assert component_min(res(1, 5), res(2, 3, gpu=3)) == res(1, 3)
 
 
-def test_resources_are_told_to_people():
+def test_resources_are_printed_for_people():
     resource = Resource.from_list({"cpu": "4", "memory": "8Gi", GPU: "2", "pods": "1"})
     assert resource.describe() == "4 cpu, 8Gi memory, 2 nvidia.com/gpu"
     assert resource.describe(pods=True).endswith(", 1 pods")
@@ -433,5 +433,5 @@ def test_resources_are_told_to_people():
         (1536 * 2**20, "1536Mi"),
     ],
 )
-def test_bytes_are_told_to_people(number, text):
+def test_bytes_are_printed_for_people(number, text):
     assert show_bytes(number) == text

@@ -1,4 +1,4 @@
-"""Scenario files: reading, running, judging."""
+"""Scenario files: reading, running, comparing with the expected outcome."""
 
 import json
 from pathlib import Path
@@ -139,13 +139,13 @@ BIG = pod("z", cpu="9")
         ({"tasks": {"ns/z": {"status": "Pending"}}}, (*TWO, BIG)),
     ],
 )
-def test_what_happens_as_expected_passes(run, expect, objects):
+def test_an_expected_outcome_passes(run, expect, objects):
     result = run(scenario(expect, *objects))
     assert (result.verdict, result.mismatches, result.error) == ("passed", (), "")
 
 
 @pytest.mark.parametrize(
-    "expect, told",
+    "expect, reported",
     [
         (
             {"binds": {"ns/x": "b", "ns/z": "a"}},
@@ -187,19 +187,19 @@ def test_what_happens_as_expected_passes(run, expect, objects):
         ),
     ],
 )
-def test_what_happens_otherwise_fails_and_is_told(run, expect, told):
+def test_an_unexpected_outcome_fails_and_is_reported(run, expect, reported):
     result = run(scenario(expect, *TWO, BIG))
     assert result.verdict == "failed"
-    assert [str(mismatch) for mismatch in result.mismatches] == told
+    assert [str(mismatch) for mismatch in result.mismatches] == reported
 
 
-def test_a_failure_tells_why_the_job_waits(run):
+def test_a_failure_reports_why_the_job_waits(run):
     result = run(scenario({"binds": {"ns/z": "a"}}, BIG))
     assert result.reasons[0][0] == "ns/job"
     assert "Insufficient cpu" in result.reasons[0][1] or "not ready" in result.reasons[0][1]
 
 
-def test_evictions_are_judged_without_order_and_over_all_cycles(run):
+def test_evictions_are_compared_without_order_and_over_all_cycles(run):
     running = (pod("x", on="a"), pod("y", on="a"))
     expect = {"evictions": ["ns/y", "ns/x"], "evict_count": 2, "max_evictions": 2}
     data = scenario(expect, *running, config=BOTH, cycles=2)
@@ -213,7 +213,7 @@ def test_evictions_are_judged_without_order_and_over_all_cycles(run):
 
 
 def test_a_pipelined_task_is_on_one_of_the_nodes(run):
-    # The running pod leaves, and its room is promised to the pending one.
+    # The running pod is evicted, and the pending one is pipelined on its node.
     objects = (node("a", "1"), queue(), group(), pod("x", on="a"), pod("y"))
     data = {"config": BOTH, "objects": objects, "expect": {"pipelined": {"ns/job": ["a"]}}}
     assert run(data).verdict == "passed"
@@ -300,7 +300,7 @@ def test_facts_outside_the_manifests_reach_objects_and_plugins(run, catalog):
     }  # fmt: skip
 
 
-def test_a_gated_pod_is_told_from_a_pending_one(run):
+def test_a_gated_pod_differs_from_a_pending_one(run):
     gated = pod("x")
     gated["spec"]["schedulingGates"] = [{"name": "wait"}]
     expect = {"tasks": {"ns/x": {"status": "Gated"}}}
@@ -340,14 +340,14 @@ def test_an_action_that_raises_fails_the_scenario_and_says_where(run, catalog):
     assert "test_runner.py" in result.error
 
 
-def test_objects_that_cannot_be_used_are_told(run):
+def test_malformed_objects_are_reported(run):
     result = run(scenario({"bind_count": 0}, {"apiVersion": "v1", "kind": "Pod"}))
     assert result.verdict == "passed"
     assert "objects[4]" in result.warnings[0]
 
 
 @pytest.mark.parametrize(
-    "change, told",
+    "change, message",
     [
         ({"expect": {}}, "expect: nothing is expected"),
         ({"expect": {"tasks": {}}}, "expect: nothing is expected"),
@@ -377,10 +377,10 @@ def test_objects_that_cannot_be_used_are_told(run):
         ({"config": "no-such.toml", "dialect": "volcano"}, "no-such.toml"),
     ],
 )
-def test_a_bad_scenario_is_an_error_that_names_the_key(run, change, told):
+def test_a_bad_scenario_is_an_error_that_names_the_key(run, change, message):
     result = run({**scenario({"bind_count": 0}), **change})
     assert result.verdict == "error"
-    assert told in result.error
+    assert message in result.error
 
 
 def test_the_cluster_and_the_policy_may_be_files_beside_the_scenario(runner, tmp_path):
@@ -427,7 +427,7 @@ def test_a_file_holds_one_scenario_or_several(runner, tmp_path, suffix):
     assert "there is no 'expect'" in results[2].error
 
 
-def test_a_word_chooses_by_id_title_or_path(runner, tmp_path):
+def test_a_keyword_selects_by_id_title_or_path(runner, tmp_path):
     cases = [scenario({"bind_count": 0}, id=i, title=t) for i, t in (("A1", "red"), ("B2", "blue"))]
     file = tmp_path / "colours.json"
     file.write_text(json.dumps({"scenarios": cases}))
@@ -458,12 +458,18 @@ def test_in_a_directory_only_scenarios_are_scenarios(tmp_path):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = [str(file.relative_to(tmp_path)) for file in find_files([tmp_path])]
-    assert found == ["a/case.yaml", "a/cases.toml", "b/case.json", "broken.yaml", "forgotten.json"]
+    scenarios = [str(file.relative_to(tmp_path)) for file in find_files([tmp_path])]
+    assert scenarios == [
+        "a/case.yaml",
+        "a/cases.toml",
+        "b/case.json",
+        "broken.yaml",
+        "forgotten.json",
+    ]
 
 
 @pytest.mark.parametrize(
-    "name, text, told",
+    "name, text, message",
     [
         ("node.json", json.dumps(node("a")), "not a scenario file"),
         ("list.json", "[]", "not a scenario file"),
@@ -474,11 +480,11 @@ def test_in_a_directory_only_scenarios_are_scenarios(tmp_path):
         ("gone.json", None, "No such file"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path, name, text, told):
+def test_a_file_that_cannot_be_read_is_an_error_with_its_reason(tmp_path, name, text, message):
     file = tmp_path / name
     if text is not None:
         file.write_text(text)
-    with pytest.raises(ScenarioError, match=told):
+    with pytest.raises(ScenarioError, match=message):
         read_file(file)
 
 

@@ -20,7 +20,7 @@ from tests.framework._build import World, policy, task
 
 
 class Textbook:
-    """A binary heap after the book: push goes up, pop swaps the ends and goes down."""
+    """A textbook binary heap: push sifts up, pop swaps the ends and sifts down."""
 
     def __init__(self, less):
         self.less, self.a = less, []
@@ -56,24 +56,24 @@ steps = st.lists(st.tuples(st.sampled_from(["push", "pop", "change"]), st.intege
 
 @pytest.mark.parametrize("strict", [True, False])
 @given(steps=steps)
-def test_live_values_keep_the_sift_order_of_the_textbook(strict, steps):
+def test_live_values_follow_the_sift_order_of_the_textbook(strict, steps):
     """Also for a comparison that says yes to equals, as a negated order does."""
 
     def before(left, right):
         return left.value < right.value if strict else not right.value < left.value
 
-    ours, book, items = LiveHeap(before), Textbook(before), []
+    ours, textbook, items = LiveHeap(before), Textbook(before), []
     for number, (step, value) in enumerate(steps):
         if step == "push":
             items.append(Item(number, value))
             ours.push(items[-1])
-            book.push(items[-1])
+            textbook.push(items[-1])
         elif step == "change" and items:
             items[value % len(items)].value = value
         elif step == "pop" and len(ours):
-            assert ours.pop() is book.pop()
-        assert len(ours) == len(book.a)
-    assert set(ours) == set(book.a)
+            assert ours.pop() is textbook.pop()
+        assert len(ours) == len(textbook.a)
+    assert set(ours) == set(textbook.a)
 
 
 @given(st.lists(st.integers()))
@@ -119,7 +119,7 @@ def test_a_key_heap_pops_as_heapq_does(values):
         ("job-worker-007", 7),
     ],
 )
-def test_the_index_of_a_task_is_the_number_at_the_end_of_a_name_of_three_parts(name, index):
+def test_the_index_of_a_task_is_the_last_part_of_a_name_of_three_parts(name, index):
     assert task_index(name) == index
 
 
@@ -141,7 +141,7 @@ def tasks(*named):
         pytest.param(("a", 1), ("b", 1), id="no index at all"),
     ],
 )
-def test_tasks_without_an_opinion(left, right):
+def test_tasks_without_an_order_plugin(left, right):
     session, (first, second) = tasks(left, right)
     assert default_task_before(first, second)
     assert not default_task_before(second, first)
@@ -158,29 +158,31 @@ def test_tasks_without_an_opinion(left, right):
     )
 )
 def test_sorting_by_keys_equals_sorting_by_comparisons(named):
-    session, found = tasks(*named)
-    session_by_comparison, _ = tasks(*named)
-    session_by_comparison.order._task_keys = None
-    if len({task_index(t.name) is None for t in found}) == 1:
-        assert session.order.sorted_tasks(found) == session_by_comparison.order.sorted_tasks(found)
-    assert sorted(t.uid for t in session.order.sorted_tasks(found)) == sorted(t.uid for t in found)
+    session, pending = tasks(*named)
+    compared, _ = tasks(*named)
+    compared.order._task_keys = None
+    if len({task_index(t.name) is None for t in pending}) == 1:
+        assert session.order.sorted_tasks(pending) == compared.order.sorted_tasks(pending)
+    assert sorted(t.uid for t in session.order.sorted_tasks(pending)) == sorted(
+        t.uid for t in pending
+    )
 
 
-def test_queues_without_an_opinion_go_by_age_then_name():
+def test_queues_without_an_order_plugin_go_by_age_then_name():
     session = World().session(policy([]))
     queues = [Queue("b", created=1.0), Queue("c", created=0.0), Queue("a", created=1.0)]
     heap = session.order.queue_heap(queues)
     assert [heap.pop().name for _ in queues] == ["c", "a", "b"]
 
 
-def test_jobs_without_an_opinion_go_by_age_then_uid():
+def test_jobs_without_an_order_plugin_go_by_age_then_uid():
     world = World().job("b", created=1.0).job("c", created=0.0).job("a", created=1.0)
     session = world.session(policy([]))
     heap = session.order.job_heap(session.jobs.values())
     assert [heap.pop().name for _ in range(3)] == ["c", "a", "b"]
 
 
-# -- opinions
+# -- order plugins
 
 
 def ranked(world, *tiers):
@@ -252,13 +254,13 @@ def test_of_one_job_the_task_served_last_is_evicted_first():
     assert evicted(world, "claim-t-0", "j-t-0", "j-t-1", "j-t-2") == ["j-t-2", "j-t-1", "j-t-0"]
 
 
-def test_of_two_jobs_the_one_served_last_gives_first():
+def test_of_two_jobs_the_one_served_last_is_evicted_first():
     world = World().node("n").job("low", priority=1, on=["n"]).job("high", priority=5, on=["n"])
     world.job("claim")
     assert evicted(world, "claim-t-0", "high-t-0", "low-t-0") == ["low-t-0", "high-t-0"]
 
 
-def test_jobs_of_equal_rank_are_not_told_apart_by_age_but_by_their_tasks():
+def test_jobs_of_equal_rank_are_ordered_by_their_tasks_not_by_age():
     world = World().node("n").job("claim")
     world.job("old", tasks=0, created=0.0).job("new", tasks=0, created=5.0)
     world.pod("old-t-0", "ns/old", node="n", priority=1)
@@ -271,13 +273,13 @@ def test_a_pod_of_no_job_goes_first():
     assert evicted(world, "claim-t-0", "low-t-0", "lone") == ["lone", "low-t-0"]
 
 
-def test_of_two_queues_the_one_served_last_gives_first():
+def test_of_two_queues_the_one_served_last_is_evicted_first():
     world = World().node("n").queue("a", created=0.0).queue("b", created=1.0)
     world.job("in-a", queue="a", on=["n"]).job("in-b", queue="b", on=["n"]).job("claim")
     assert evicted(world, "claim-t-0", "in-a-t-0", "in-b-t-0") == ["in-b-t-0", "in-a-t-0"]
 
 
-def test_a_plugin_may_say_which_queue_gives_first():
+def test_a_plugin_may_order_the_queues_of_victims():
     class Gives(Plugin):
         @hookimpl
         def victim_queue_order(self, left, right, preemptor_queue):

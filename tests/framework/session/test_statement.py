@@ -1,4 +1,4 @@
-"""Statements: whatever is taken back leaves no trace, and what is kept or committed stays."""
+"""Statements: an undo restores the session exactly; kept and committed operations stay."""
 
 from contextlib import suppress
 
@@ -35,7 +35,7 @@ _S = TaskStatus
 
 
 class Counting(Plugin):
-    """Counts what jobs and nodes hold, and lets its counts show in an order and in a score."""
+    """Counts what jobs and nodes hold; a job order and a score depend on the counts."""
 
     @hookimpl
     def on_session_open(self):
@@ -75,7 +75,7 @@ class Counting(Plugin):
 
 
 class Picky(Plugin):
-    """Refuses a placement, or fails, at the will of the test."""
+    """Refuses a placement, or fails, as the test sets it."""
 
     mood = ""
 
@@ -106,7 +106,7 @@ numbers = st.integers(0, 1000)
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 class Statements(RuleBasedStateMachine):
-    """Nested statements do and undo; every undo is compared with how it was before."""
+    """Nested statements; after every undo the session is compared with the state before."""
 
     @initialize(world=worlds())
     def open(self, world):
@@ -121,11 +121,11 @@ class Statements(RuleBasedStateMachine):
     def top(self):
         return self.stack[-1][0]
 
-    def photo(self):
+    def state(self):
         return session_state(self.session)
 
     def compare(self, before):
-        assert differences(self.photo(), before) == []
+        assert differences(self.state(), before) == []
 
     def tasks(self, *statuses):
         return [
@@ -142,7 +142,7 @@ class Statements(RuleBasedStateMachine):
     @precondition(lambda self: len(self.stack) < 3)
     @rule()
     def begin(self):
-        self.stack.append((self.session.statement(), self.photo(), []))
+        self.stack.append((self.session.statement(), self.state(), []))
 
     @precondition(lambda self: self.tasks(_S.PENDING))
     @rule(number=numbers)
@@ -173,14 +173,14 @@ class Statements(RuleBasedStateMachine):
     def unevict(self, number):
         evicted = [op.task for op in self.top.operations if op.kind.value == "evict"]
         if evicted:
-            with suppress(StatementError):  # placed since, or taken back already
+            with suppress(StatementError):  # placed since, or undone already
                 self.top.unevict(evicted[number % len(evicted)])
 
     @precondition(lambda self: self.tasks(_S.PENDING))
     @rule(number=numbers, mood=st.sampled_from(["refuse", "fail"]))
     def a_plugin_objects(self, number, mood):
         chosen, row = self.place(number, _S.PENDING)
-        before, length = self.photo(), len(self.top)
+        before, length = self.state(), len(self.top)
         self.picky.mood = mood
         if mood == "refuse":
             assert self.top.allocate(chosen, row) == "not today"
@@ -191,11 +191,11 @@ class Statements(RuleBasedStateMachine):
         self.compare(before)
         assert len(self.top) == length
 
-    # -- taking back
+    # -- undo
 
     @rule()
     def checkpoint(self):
-        self.stack[-1][2].append((self.top.checkpoint(), self.photo()))
+        self.stack[-1][2].append((self.top.checkpoint(), self.state()))
 
     @precondition(lambda self: self.stack[-1][2])
     @rule(number=numbers)
@@ -222,7 +222,7 @@ class Statements(RuleBasedStateMachine):
     @rule()
     def save_discard_recover(self):
         statement, before, _ = self.stack.pop()
-        done, saved = self.photo(), statement.save()
+        done, saved = self.state(), statement.save()
         statement.discard()
         self.compare(before)
         again = self.session.statement()
@@ -234,7 +234,7 @@ class Statements(RuleBasedStateMachine):
     @rule(carry_out=st.booleans())
     def end(self, carry_out):
         statement, _, _ = self.stack.pop()
-        before = self.photo()
+        before = self.state()
         if carry_out:
             statement.commit()
         else:
@@ -243,9 +243,9 @@ class Statements(RuleBasedStateMachine):
         self.begin()
 
     @invariant()
-    def the_books_add_up(self):
+    def the_accounts_are_consistent(self):
         if hasattr(self, "session"):
-            _check_books(self.session)
+            _check_accounts(self.session)
 
     def teardown(self):
         for statement, before, _ in reversed(getattr(self, "stack", [])):
@@ -253,7 +253,7 @@ class Statements(RuleBasedStateMachine):
             self.compare(before)
 
 
-def _check_books(session):
+def _check_accounts(session):
     """All invariants but that binds complete gangs: the machine commits whatever it has."""
     binds, session.decisions.binds = session.decisions.binds, []
     check(session)
@@ -263,7 +263,7 @@ def _check_books(session):
 TestStatements = Statements.TestCase
 
 
-# -- single rules
+# -- one rule each
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def same(session, before):
     return differences(session_state(session), before) == []
 
 
-def test_leaving_the_block_takes_everything_back(session):
+def test_leaving_the_block_undoes_everything(session):
     before = session_state(session)
     with session.statement() as statement:
         statement.evict(task(session, "run-t-0"), "room")
@@ -299,7 +299,7 @@ def test_a_bound_victim_is_bound_again_not_running():
     assert session.nodes.held[0]["bound-t-0"].status is _S.BOUND
 
 
-def test_an_exception_in_the_block_takes_everything_back_and_goes_on(session):
+def test_an_exception_in_the_block_undoes_everything_and_is_raised(session):
     before = session_state(session)
     with suppress(ZeroDivisionError), session.statement() as statement:
         statement.allocate(task(session, "wait-t-0"), 0)
@@ -308,7 +308,7 @@ def test_an_exception_in_the_block_takes_everything_back_and_goes_on(session):
     assert same(session, before)
 
 
-def test_kept_placements_hold_their_room_and_are_not_carried_out(session):
+def test_kept_placements_reserve_resources_and_are_not_bound(session):
     with session.statement() as statement:
         statement.allocate(task(session, "wait-t-0"), 1)
         statement.pipeline(task(session, "wait-t-1"), 1)
@@ -319,7 +319,7 @@ def test_kept_placements_hold_their_room_and_are_not_carried_out(session):
     assert task(session, "wait-t-0").status is _S.ALLOCATED
 
 
-def test_a_kept_placement_can_be_given_up_later(session):
+def test_a_kept_placement_can_be_undone_later(session):
     before = session_state(session)
     with session.statement() as statement:
         statement.pipeline(task(session, "wait-t-0"), 1, eviction_occurred=True)
@@ -328,7 +328,7 @@ def test_a_kept_placement_can_be_given_up_later(session):
     assert same(session, before)
 
 
-def test_a_commit_makes_binds_and_evictions_decisions_but_no_promise(session):
+def test_a_commit_decides_binds_and_evictions_but_no_pipelining(session):
     session.current_action = "preempt"
     with session.statement() as statement:
         statement.evict(task(session, "run-t-0"), "room", claimant=session.jobs["ns/wait"])
@@ -345,7 +345,7 @@ def test_a_commit_makes_binds_and_evictions_decisions_but_no_promise(session):
     assert task(session, "run-t-0").status is _S.RELEASING
 
 
-def test_an_eviction_that_was_taken_back_is_not_carried_out(session):
+def test_an_undone_eviction_is_not_decided(session):
     run = task(session, "run-t-0")
     with session.statement() as statement:
         statement.evict(run, "room")
@@ -359,7 +359,7 @@ def test_an_eviction_that_was_taken_back_is_not_carried_out(session):
     assert run.status is _S.RUNNING
 
 
-def test_recovering_does_not_repeat_an_eviction_that_was_taken_back(session):
+def test_recovering_does_not_repeat_an_undone_eviction(session):
     run = task(session, "run-t-0")
     with session.statement() as statement:
         statement.evict(run, "room")
@@ -372,7 +372,7 @@ def test_recovering_does_not_repeat_an_eviction_that_was_taken_back(session):
         assert run.status is _S.RUNNING
 
 
-def test_an_objection_ends_a_recovery_and_is_answered(session):
+def test_an_objection_ends_a_recovery_and_is_returned(session):
     with session.statement() as statement:
         statement.allocate(task(session, "wait-t-0"), 1)
         statement.pipeline(task(session, "wait-t-1"), 1)
@@ -383,7 +383,7 @@ def test_an_objection_ends_a_recovery_and_is_answered(session):
         assert len(statement) == 0
 
 
-def test_a_discarded_placement_is_remembered_for_the_reason(session):
+def test_a_discarded_placement_is_recorded_for_the_reason(session):
     waiting = task(session, "wait-t-0")
     with session.statement() as statement:
         statement.pipeline(waiting, 1, eviction_occurred=True)
@@ -395,7 +395,7 @@ def test_a_discarded_placement_is_remembered_for_the_reason(session):
     assert waiting.last_transaction is None
 
 
-def test_a_rolled_back_trial_is_not_remembered(session):
+def test_a_rolled_back_trial_is_not_recorded(session):
     waiting = task(session, "wait-t-0")
     with session.statement() as statement:
         statement.allocate(waiting, 1)
@@ -403,7 +403,7 @@ def test_a_rolled_back_trial_is_not_remembered(session):
     assert waiting.last_transaction is None
 
 
-def test_a_merged_statement_is_taken_back_with_the_other(session):
+def test_a_merged_statement_is_undone_with_the_other(session):
     before = session_state(session)
     with session.statement() as outer:
         outer.allocate(task(session, "wait-t-0"), 0)
@@ -415,7 +415,7 @@ def test_a_merged_statement_is_taken_back_with_the_other(session):
     assert same(session, before)
 
 
-def test_a_promise_on_its_own_place_takes_the_eviction_back(session):
+def test_pipelining_a_victim_on_its_own_node_undoes_the_eviction(session):
     before = session_state(session)
     run = task(session, "run-t-0")
     with session.statement() as statement:
@@ -433,10 +433,10 @@ def test_what_is_evicted_after_it_was_allocated_is_not_bound(session):
         statement.evict(waiting, "on second thoughts")
         statement.commit()
     assert session.decisions.binds == []
-    _check_books(session)
+    _check_accounts(session)
 
 
-def test_a_victim_that_is_promised_another_place_is_on_both_until_it_is_taken_back(session):
+def test_a_victim_pipelined_elsewhere_is_on_both_nodes_until_undone(session):
     before = session_state(session)
     run = task(session, "run-t-0")
     with session.statement() as statement:
@@ -446,12 +446,12 @@ def test_a_victim_that_is_promised_another_place_is_on_both_until_it_is_taken_ba
         assert session.nodes.pipelined[1][0] == 3000
         with pytest.raises(StatementError, match="placed since its eviction"):
             statement.unevict(run)
-        _check_books(session)
+        _check_accounts(session)
     assert same(session, before)
 
 
 def _moved_between_gpus(*, exact):
-    """What a node's CPUs are counted as, after a victim's move to another GPU was taken back."""
+    """The CPU counts of a node after a victim's move to another GPU was undone."""
     world = SharedWorld()
     world.node("n", gpu=2)
     world.pod("x", on="n", gpu=0.5, shares="g1")
@@ -470,7 +470,7 @@ def _moved_between_gpus(*, exact):
     return [int(column[0][0]) // 1000 for column in (nodes.idle, nodes.used, nodes.releasing)]
 
 
-def test_a_move_to_another_gpu_of_the_node_is_taken_back_exactly():
+def test_undoing_a_move_to_another_gpu_of_the_node_is_exact():
     assert _moved_between_gpus(exact=True) == [7, 1, 0]
 
 
@@ -483,7 +483,7 @@ REFUSED = {
     "evict what is nowhere": lambda s, at: s.evict(at("wait-t-0"), ""),
     "place twice": lambda s, at: (s.allocate(at("wait-t-0"), 0), s.allocate(at("wait-t-0"), 1)),
     "place what runs": lambda s, at: s.allocate(at("run-t-0"), 1),
-    "promise what runs": lambda s, at: s.pipeline(at("run-t-0"), 1),
+    "pipeline a running task": lambda s, at: s.pipeline(at("run-t-0"), 1),
     "allocate what leaves": lambda s, at: (
         s.evict(at("run-t-0"), ""),
         s.allocate(at("run-t-0"), 1),
@@ -495,14 +495,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("misuse", REFUSED.values(), ids=REFUSED)
-def test_what_the_state_does_not_allow_changes_nothing(misuse):
+def test_an_operation_that_the_state_forbids_changes_nothing(misuse):
     world = World().node("a").node("b").job("wait", tasks=2).job("run", cpu=3, on=["a"])
     session = world.pod("lone").session(policy([Gang, Counting]))
     before = session_state(session)
     with session.statement() as statement:
         with pytest.raises(StatementError):
             misuse(statement, lambda name: task(session, name))
-        _check_books(session)
+        _check_accounts(session)
     assert same(session, before)
 
 
@@ -519,7 +519,7 @@ def test_what_the_state_does_not_allow_changes_nothing(misuse):
     ],
     ids=["allocate", "pipeline", "rollback", "discard", "keep", "commit"],
 )
-def test_a_closed_statement_does_nothing_any_more(session, end, use):
+def test_a_closed_statement_refuses_operations(session, end, use):
     statement = session.statement()
     getattr(statement, end)()
     before = session_state(session)
@@ -531,7 +531,7 @@ def test_a_closed_statement_does_nothing_any_more(session, end, use):
 # -- plugins that object
 
 
-def test_a_refused_placement_is_undone_for_everybody(session):
+def test_a_refused_placement_is_undone_in_all_plugins(session):
     before = session_state(session)
     session.plugins["picky"].mood = "refuse"
     with session.statement() as statement:
@@ -540,7 +540,7 @@ def test_a_refused_placement_is_undone_for_everybody(session):
         assert same(session, before)
 
 
-def test_a_plugin_that_fails_to_hear_of_an_eviction_undoes_it(session):
+def test_a_plugin_that_fails_on_an_eviction_undoes_it(session):
     before = session_state(session)
     session.plugins["picky"].mood = "fail to let go"
     with session.statement() as statement:
@@ -549,7 +549,7 @@ def test_a_plugin_that_fails_to_hear_of_an_eviction_undoes_it(session):
         assert same(session, before)
 
 
-def test_an_undo_stands_whatever_a_plugin_does():
+def test_an_undo_holds_even_if_a_plugin_fails():
     world = World().node("a").job("wait")
     session = world.session(policy([Gang, Picky, Counting], on_plugin_error="isolate"))
     before = session_state(session)
@@ -565,7 +565,7 @@ def test_an_undo_stands_whatever_a_plugin_does():
 
 
 class Binder(Plugin):
-    """Takes notes of the steps of a bind; refuses those of the tasks that it is told."""
+    """Records the steps of a bind; refuses those of given tasks."""
 
     refused = ()
     failing = ""
@@ -640,7 +640,7 @@ def test_a_refused_bind_is_undone_and_the_others_go_out(binding):
     check(binding)
 
 
-def test_only_those_who_prepared_take_it_back_the_last_one_first(binding):
+def test_only_plugins_that_prepared_roll_back_in_reverse_order(binding):
     binding.plugins["third"].refused = ("j-t-0",)
     order = []
     for plugin in binding.plugins.values():
@@ -674,7 +674,7 @@ def test_a_plugin_that_fails_costs_the_bind_and_is_named(binding, failing):
     check(binding)
 
 
-def test_a_failing_rollback_does_not_keep_the_others_from_theirs(binding):
+def test_a_failing_rollback_does_not_prevent_the_others(binding):
     binding.plugins["third"].refused = ("j-t-0", "j-t-1")
     binding.plugins["second"].failing = "rollback"
     bind_both(binding)

@@ -1,4 +1,4 @@
-"""What the solver spares itself: simulations that must fail, and doing the same thing twice."""
+"""Shortcuts of the solver: simulations that must fail are skipped, and work is not repeated."""
 
 import random
 from collections import Counter
@@ -53,7 +53,7 @@ class TestCapacityBound:
             ([2, 2], ["v", "w"], False),
         ],
     )
-    def test_there_is_room_only_where_victims_leave_it(self, claims, victims, enough):
+    def test_only_victims_free_room_on_full_nodes(self, claims, victims, enough):
         bound = self.bound(*claims, rows=())
         assert bound.may_fit(self.demand, self.leaving(*victims)) is enough
 
@@ -68,17 +68,17 @@ class TestCapacityBound:
         bound.open([self.world.session.nodes.row_of["m"]])
         assert bound.may_fit(self.demand, [])
 
-    def test_victims_that_have_to_stay_need_room_as_well(self):
+    def test_victims_that_must_be_placed_again_need_room_as_well(self):
         bound = self.bound(1, rows=())
         assert not bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
         bound = self.bound(1, rows=["m"])
         assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
 
-    def test_smaller_victims_do_not_count_against_large_claims(self):
+    def test_smaller_victims_do_not_count_against_larger_requests(self):
         bound = self.bound(2, rows=["m"])
         assert bound.may_fit(self.demand, self.leaving("v", "w"), with_victims=True)
 
-    def test_who_shares_a_device_may_leave_all_of_it(self):
+    def test_a_victim_on_a_shared_device_may_free_all_of_it(self):
         bound = self.bound(2, rows=())
         assert bound.may_fit(self.demand, self.leaving("shared"))
 
@@ -107,14 +107,14 @@ class TestVictimSequence:
         groups = [sequence.group(position) for position in range(len(sequence))]
         return [[task.name for task in group.tasks] if group else None for group in groups]
 
-    def test_it_takes_surplus_one_by_one_and_the_rest_as_one(self):
+    def test_surplus_tasks_come_one_by_one_and_the_minimum_as_one_group(self):
         sequence = self.sequence(j=(3, 2), k=(1, 1))
         assert not sequence.look_ahead(0)
         assert sequence.look_ahead(99)
         assert sorted(map(len, self.names(sequence))) == [1, 1, 2]
         assert not sequence.look_ahead(1)
 
-    def test_looking_ahead_visits_no_more_than_asked(self):
+    def test_looking_ahead_visits_no_more_than_requested(self):
         sequence = self.sequence(j=(1, 1), k=(1, 1), m=(1, 1))
         sequence.look_ahead(1)
         assert len(sequence) == 1
@@ -132,7 +132,7 @@ class TestVictimSequence:
             (["j-2", "j-1"], False),
         ],
     )
-    def test_it_serves_again_where_a_fresh_one_would_go_the_same_way(self, recorded, same):
+    def test_a_sequence_is_reused_where_a_fresh_one_would_be_equal(self, recorded, same):
         jobs = {"j": (3, 1), "k": (1, 1), "m": (2, 2)}
         sequence, fresh = self.sequence(**jobs), self.sequence(recorded, **jobs)
         for each in (sequence, fresh):
@@ -146,7 +146,7 @@ class TestVictimSequence:
 
 
 class TestSteps:
-    def test_evictions_that_stay_are_not_done_again(self, monkeypatch):
+    def test_evictions_shared_by_two_plans_are_not_repeated(self, monkeypatch):
         done, evict = [], Statement.evict
 
         def noted(statement, task, *args, **options):
@@ -160,8 +160,8 @@ class TestSteps:
         assert search.evictions(search.solve("x")) == ["v3-0", "v2-0", "v1-0"]
         assert done == ["v3-0", "v2-0", "v1-0"]
 
-    def test_scenarios_without_enough_room_in_one_place_are_not_simulated(self):
-        # The GPUs would do, but each node has only one, and the filter looks at all victims.
+    def test_plans_without_enough_room_on_one_node_are_not_simulated(self):
+        # There are enough GPUs in sum, but each node has only one; the filter counts all victims.
         world = crowded(1, nodes=("n", "m", "o"))
         world.job("x", "a", ask(gpu=1, cpu=32_000), ask(gpu=1, cpu=32_000))
         world.job("idle", "b", ask(gpu=0, cpu=1, on="o"))
@@ -170,7 +170,7 @@ class TestSteps:
         assert search.solver.simulations == 2
         assert search.solver.refused == 3
 
-    def test_what_a_refused_plan_would_have_freed_stays_open_in_the_step(self):
+    def test_nodes_freed_by_a_rejected_plan_stay_in_the_step(self):
         world = FairWorld()
         world.queue("a", 4)
         world.queue("b", 0)
@@ -180,19 +180,19 @@ class TestSteps:
         world.job("second", "b", ask(on="m"))
         world.job("first", "b", ask(on="n"))
         world.job("x", "a", ask(cpu=30_000))
-        search = Search(world, judge=lambda plan: len(plan.victims) > 1)
+        search = Search(world, validate=lambda plan: len(plan.victims) > 1)
         assert search.evictions(search.solve("x", [])) == ["second-0", "large-0"]
         assert world.task("x-0").node == "m"
         assert (search.status("large-0"), world.task("large-0").node) == (MOVED, "n")
         assert search.status("first-0") is TaskStatus.RUNNING
 
     @pytest.mark.parametrize("moves, simulations", [(False, 2), (True, 0)])
-    def test_a_plan_that_moves_needs_room_for_all(self, moves, simulations):
+    def test_a_consolidating_plan_needs_room_for_all_victims(self, moves, simulations):
         world = crowded(2)
         world.job("x", "a", ask())
         search = Search(
             world,
-            judge=lambda s: all(v.tasks[0].status is not GOING for v in s.victims.values()),
+            validate=lambda s: all(v.tasks[0].status is not GOING for v in s.victims.values()),
             only_moves=moves,
         )
         assert search.solve("x") is None
@@ -201,7 +201,7 @@ class TestSteps:
 
 class TestIdleGpus:
     @pytest.mark.parametrize("seed", range(30))
-    def test_it_answers_as_if_all_nodes_were_looked_at_every_time(self, seed):
+    def test_cached_counts_equal_a_full_recount(self, seed):
         rng = random.Random(seed)
         world = FairWorld()
         world.queue("q")
@@ -226,7 +226,7 @@ class TestIdleGpus:
             assert rule.may_work(plan) is packs(needs, roomiest)
 
 
-def test_a_part_that_was_widened_is_like_one_made_at_once():
+def test_a_widened_job_subset_equals_one_made_at_once():
     world = FairWorld()
     world.node()
     world.queue("q")

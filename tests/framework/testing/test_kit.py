@@ -1,4 +1,4 @@
-"""What plugin authors test with: the builder, the runs, the contract, scenarios as tests."""
+"""The test kit for plugin authors: cluster builder, runs, contract, scenarios as tests."""
 
 import subprocess
 import sys
@@ -315,7 +315,7 @@ def broken_rules(cls, **facts) -> set[str]:
 
 class TestContract:
     @pytest.mark.parametrize("name", Catalog().names("plugin"))
-    def test_every_installed_plugin_keeps_it(self, name):
+    def test_every_installed_plugin_satisfies_the_contract(self, name):
         caches = {
             "nodeorder": frozenset({"_terms"}),
             "fairshare": frozenset({"_order"}),
@@ -345,10 +345,10 @@ class TestContract:
     def test_a_plugin_that_breaks_a_rule_fails_its_test(self, cls, rule):
         assert f"test_{rule}" in broken_rules(cls)
 
-    def test_who_keeps_the_rules_passes(self):
+    def test_a_plugin_that_satisfies_the_contract_passes(self):
         assert broken_rules(_CachedColumn) == set()
 
-    def test_what_only_remembers_may_be_named(self):
+    def test_cache_attributes_may_be_excluded(self):
         assert broken_rules(_Counting, caches=frozenset({"asked"})) == set()
 
 
@@ -371,7 +371,7 @@ def isolated(code: str) -> str:
     return result.stdout
 
 
-def test_without_hypothesis_the_strategies_tell_what_to_install():
+def test_without_hypothesis_the_error_names_what_to_install():
     output = isolated(
         """
         import sys
@@ -426,7 +426,7 @@ class TestScenarioFiles:
     def run(self, pytester: pytest.Pytester):
         return lambda *words: pytester.runpytest_inprocess("-p", "no:cacheprovider", *words)
 
-    def test_they_are_tests(self, write, run):
+    def test_scenario_files_are_tests(self, write, run):
         write("good.scenario.yaml")
         write("bad.scenario.yaml", title="it flies", node="sky")
         write("none.scenario.yaml", plugin="not_there")
@@ -437,7 +437,7 @@ class TestScenarioFiles:
         result.stdout.fnmatch_lines(["*bad.scenario.yaml: it flies", "*sky*"])
         assert "Traceback" not in result.stdout.str()
 
-    def test_a_list_of_them_is_as_many_tests(self, pytester, run):
+    def test_a_file_with_several_scenarios_is_several_tests(self, pytester, run):
         lines = SCENARIO.replace("PLUGIN", "gang").replace("ns/p: NODE", "ns/p: n1").strip()
         body = lines.replace("\n", "\n    ")
         text = f"scenarios:\n  - id: first\n    {body}\n  - {body}\n"

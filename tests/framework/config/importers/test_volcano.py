@@ -334,7 +334,7 @@ configurations:
 # -- what has no counterpart
 
 
-def test_metrics_and_unknown_keys_are_kept_as_comments():
+def test_metrics_and_unknown_keys_become_comments():
     rest = """
 metrics:
   type: elasticsearch
@@ -373,7 +373,7 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     assert empty == "tiers[2]: the tier has no plugins and is left out"
 
 
-def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
+def test_parts_that_are_not_installed_stay_and_are_reported(catalog):
     text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    arguments: {a.b: 1}\n"
     policy, notes = import_volcano(text, catalog=catalog)
     assert policy["tiers"] == [{"plugins": ["gang"]}]
@@ -381,7 +381,7 @@ def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
     assert texts(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
 
 
-def test_what_stands_twice_counts_once():
+def test_duplicate_entries_count_once():
     text = """
 actions: "allocate, backfill, allocate"
 tiers:
@@ -451,7 +451,7 @@ def test_all_problems_are_reported_at_once():
     assert len(refused(text)) == 3
 
 
-def test_odd_entries_do_no_harm():
+def test_odd_entries_are_accepted():
     policy, notes = import_volcano(HELM + "  - {}\n  - name: [gang]\n    enableHierarchy: true\n")
     assert len(policy["tiers"][1]["plugins"]) == 6
     assert len(notes) == 2
@@ -519,7 +519,7 @@ def test_the_imported_policy_decides_as_the_scenario_in_the_dialect():
     assert outcome(policy, "n2", dialect="pumice")
 
 
-def test_our_own_tables_win_over_arguments_and_both_are_kept():
+def test_pumice_option_tables_win_over_arguments_and_both_apply():
     config = {
         "actions": ["allocate"],
         "tiers": [

@@ -1,4 +1,4 @@
-"""The node table: what counts where, exactly; the journal; views and handles."""
+"""The node table: exact counts per column, the journal, views and handles."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def cluster(world=None):
 
 
 def table_and_tasks():
-    found = cluster()
-    return found.nodes, list(found.tasks.values())
+    built = cluster()
+    return built.nodes, list(built.tasks.values())
 
 
 # -- dimensions
@@ -58,7 +58,7 @@ def test_a_resource_that_nothing_has_is_left_out():
         (_S.PIPELINED, {"pipelined": 1, "future_idle": -1}),
     ],
 )
-def test_what_a_status_counts_as(status, changed):
+def test_how_each_status_is_counted(status, changed):
     table, (one, *_) = table_and_tasks()
     before = {name: getattr(table, name).copy() for name in COLUMNS}
     table.add(0, one, status)
@@ -73,7 +73,7 @@ def test_what_a_status_counts_as(status, changed):
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.sampled_from(list(_S)))))
-def test_any_way_back_is_exact(steps):
+def test_removing_tasks_in_any_order_restores_the_columns(steps):
     table, tasks = table_and_tasks()
     before = {name: getattr(table, name).copy() for name in COLUMNS}
     for number, row, status in steps:
@@ -103,13 +103,13 @@ def test_a_task_is_on_a_node_once():
         table.recount(0, other, _S.RUNNING)
 
 
-def test_a_node_may_be_overfull():
+def test_a_node_may_be_overcommitted():
     table = cluster(World().node("a", cpu=1).job("j", cpu=3, on=["a"])).nodes
     assert table.idle[0][0] == -2000
     assert table.future_idle[0][0] == -2000
 
 
-def test_pods_that_are_over_or_wait_hold_nothing():
+def test_finished_and_pending_pods_hold_nothing():
     world = World().node("a").job("j", tasks=0)
     for number, facts in enumerate(
         [
@@ -125,7 +125,7 @@ def test_pods_that_are_over_or_wait_hold_nothing():
     assert table.held == [{}]
 
 
-def test_a_pod_of_no_job_counts():
+def test_a_pod_without_a_job_counts():
     assert cluster(World().node("a").pod("lone", node="a")).nodes.used[0][0] == 1000
 
 
@@ -145,7 +145,7 @@ def test_every_change_is_in_the_journal_undo_included():
     assert start < after_one < table.version
 
 
-def test_a_journal_that_is_too_long_forgets(monkeypatch):
+def test_a_journal_that_is_too_long_is_truncated(monkeypatch):
     monkeypatch.setattr(journal, "_JOURNAL_LIMIT", 4)
     table, (one, *_) = table_and_tasks()
     versions = []
@@ -158,7 +158,7 @@ def test_a_journal_that_is_too_long_forgets(monkeypatch):
     assert table.changed_since(table.version) == []
 
 
-def test_what_changes_nothing_but_a_name_is_no_change():
+def test_a_status_change_without_effect_on_resources_is_not_in_the_journal():
     table, (one, *_) = table_and_tasks()
     table.add(0, one, _S.ALLOCATED)
     version = table.version
@@ -167,7 +167,7 @@ def test_what_changes_nothing_but_a_name_is_no_change():
     assert table.held[0][one.uid].status is _S.BINDING
 
 
-def test_all_rows_are_known_on_which_anything_happened(monkeypatch):
+def test_the_table_knows_all_touched_rows(monkeypatch):
     monkeypatch.setattr(journal, "_JOURNAL_LIMIT", 1)
     table, (one, two, *_) = table_and_tasks()
     assert table.touched() == set()
@@ -207,7 +207,7 @@ def test_a_view_shows_its_rows_only():
         assert getattr(whole, name) is getattr(table, name)
 
 
-def test_a_fact_is_read_once_per_node():
+def test_a_fact_column_is_computed_once_per_node():
     table, _ = table_and_tasks()
     read = []
 
@@ -220,7 +220,7 @@ def test_a_fact_is_read_once_per_node():
     assert read == ["a", "b"]
 
 
-def test_a_handle_tells_quantities():
+def test_a_handle_has_the_quantities_of_its_node():
     table, (one, *_) = table_and_tasks()
     table.add(1, one, _S.RUNNING)
     handle = table.handle(1)
@@ -259,7 +259,7 @@ def test_a_node_with_nothing_has_nothing_idle():
         (lambda s: s.nodes.add(1, task(s, "run-t-0"), _S.RUNNING), "is on 2 nodes"),
     ],
 )
-def test_books_that_do_not_add_up_are_found_out(harm, message):
+def test_the_check_reports_inconsistent_accounts(harm, message):
     world = World().node("a").node("b").job("j").job("run", on=["a"])
     session = world.session(policy([]))
     check(session)

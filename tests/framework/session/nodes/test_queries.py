@@ -1,4 +1,4 @@
-"""Node questions: what is remembered equals what would be asked anew, and how a node is chosen."""
+"""Node queries: cached answers equal fresh ones, and how a node is chosen."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ class Crowd(Plugin):
 
 
 class Slow(Plugin):
-    """Row, scalar only: no node with two GPUs left, and a point per GPU."""
+    """Row, scalar only: no node with two idle GPUs, and a score of one per GPU."""
 
     @hookimpl(scope="row")
     def predicate(self, node):
@@ -76,7 +76,7 @@ class Slow(Plugin):
 
 
 class Quota(Plugin):
-    """Cluster, vector only: everything is full once four pods are placed."""
+    """Cluster, vector only: refuses all nodes once four pods are placed."""
 
     @hookimpl
     def predicate_nodes(self, nodes):
@@ -100,8 +100,8 @@ class Last(Plugin):
 EVERYONE = (Zone, Crowd, Slow, Quota, Last)
 
 
-def asked_anew(session, task_, rows):
-    """Codes, reasons and scores of these nodes by calling the plugins one by one."""
+def fresh_answers(session, task_, rows):
+    """Codes, reasons and scores of these nodes, computed by calling each plugin."""
     table = session.nodes
     codes, texts, scores = [], [], []
     for row in rows:
@@ -134,17 +134,20 @@ def asked_anew(session, task_, rows):
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(world=worlds(), steps=st.lists(st.integers(0, 999), max_size=12), few=st.integers(0, 3))
-def test_what_is_remembered_equals_what_is_asked_anew(world, steps, few):
+def test_cached_answers_equal_fresh_ones(world, steps, few):
     session = world.session(policy([Gang], [*EVERYONE]), verify=True)
     session.plugins.pop("gang")
-    usual, class_cache.FEW_ROWS = class_cache.FEW_ROWS, few  # so that all ways of renewing are gone
+    usual, class_cache.FEW_ROWS = (
+        class_cache.FEW_ROWS,
+        few,
+    )  # so that every refresh path runs
     try:
-        _walk(session, steps)
+        _apply_steps(session, steps)
     finally:
         class_cache.FEW_ROWS = usual
 
 
-def _walk(session, steps):
+def _apply_steps(session, steps):
     everybody = [t for job in session.jobs.values() for t in job.tasks.values()]
     statement = session.statement()
     for number in steps:
@@ -166,7 +169,7 @@ def _walk(session, steps):
                 if rows is not None and not len(rows):
                     continue
                 listed = every if rows is None else rows
-                codes, texts, scores = asked_anew(session, asking, listed.tolist())
+                codes, texts, scores = fresh_answers(session, asking, listed.tolist())
                 verdicts = session.queries.verdicts(asking, rows)
                 assert verdicts.codes.tolist() == codes
                 assert [str(verdicts.error(i) or "") for i in range(len(listed))] == texts
@@ -177,7 +180,7 @@ def _walk(session, steps):
 
 def _obvious_choice(session, task_):
     table = session.nodes
-    codes, _, _ = asked_anew(session, task_, range(len(table)))
+    codes, _, _ = fresh_answers(session, task_, range(len(table)))
     asked = [i for i, amount in enumerate(task_.vector.tolist()) if i < 2 or amount]
 
     def fits(column, row):
@@ -188,11 +191,11 @@ def _obvious_choice(session, task_):
     group = idle or able
     if not group:
         return None
-    _, _, scores = asked_anew(session, task_, group)
+    _, _, scores = fresh_answers(session, task_, group)
     return (group[scores.index(max(scores))], bool(idle))
 
 
-# -- what is asked again
+# -- what is recomputed
 
 
 def counting(nodes):
@@ -211,17 +214,17 @@ def touch(session, rows):
             statement.rollback(0)
 
 
-def test_only_changed_rows_are_asked_again():
+def test_only_changed_rows_are_recomputed():
     session, crowd = counting(40)
     assert crowd.asked == 40
     touch(session, [7])
     session.queries.best(task(session, "j-t-1"))
     assert crowd.asked == 41
     session.queries.best(task(session, "j-t-2"))
-    assert crowd.asked == 41, "nothing changed, nobody is asked"
+    assert crowd.asked == 41, "nothing changed, no plugin is called"
 
 
-def test_many_changed_rows_are_asked_together_and_most_of_them_as_a_whole():
+def test_many_changed_rows_are_recomputed_in_one_call_and_most_as_a_whole():
     session, crowd = counting(40)
     touch(session, range(15))
     session.queries.best(task(session, "j-t-1"))
@@ -231,7 +234,7 @@ def test_many_changed_rows_are_asked_together_and_most_of_them_as_a_whole():
     assert crowd.asked == 95
 
 
-def test_a_journal_that_was_cut_means_asking_everything(monkeypatch):
+def test_a_truncated_journal_recomputes_all_rows(monkeypatch):
     monkeypatch.setattr("pumice.model.nodes.journal._JOURNAL_LIMIT", 3)
     session, crowd = counting(20)
     touch(session, [1, 2])
@@ -239,7 +242,7 @@ def test_a_journal_that_was_cut_means_asking_everything(monkeypatch):
     assert crowd.asked == 40
 
 
-def test_a_live_filter_is_asked_every_time():
+def test_a_live_filter_is_called_every_time():
     class Live(Plugin):
         asked = 0
 
@@ -276,14 +279,14 @@ def picky(least, *others):
 
 
 @pytest.mark.parametrize("least, asked", [(0, 1), (2, 3), (10, 24), (20, 24)])
-def test_a_live_filter_by_node_is_asked_in_order_of_rank_while_that_pays(least, asked):
+def test_a_scalar_live_filter_is_called_by_rank_while_few_nodes_fail(least, asked):
     session = picky(least)
     choice = session.queries.best(task(session, "j-t-0"))
     assert (None if choice is None else choice.row) == (least if least < 20 else None)
     assert session.plugins["picky"].asked == asked
 
 
-def test_a_live_filter_is_asked_about_all_where_scores_depend_on_who_passes():
+def test_a_live_filter_is_called_for_all_nodes_where_scores_depend_on_the_feasible_ones():
     class Emptiest(Plugin):
         @hookimpl
         def batch_node_order(self, nodes):
@@ -318,7 +321,7 @@ def test_a_scope_may_depend_on_the_task():
 
 
 class Fullest(Plugin):
-    """Span, both forms: one for the fullest of the nodes in question, zero for the emptiest."""
+    """Span, both forms: one for the fullest of the given nodes, zero for the emptiest."""
 
     vectors = 0
 
@@ -353,7 +356,7 @@ def place(session, name, row):
     statement.keep()
 
 
-def test_a_span_score_is_remembered_while_its_span_stays():
+def test_a_span_score_is_cached_while_its_span_is_unchanged():
     session = fullest(verify=True)
     queries, plugin = session.queries, session.plugins["fullest"]
     place(session, "j-t-0", 3)
@@ -366,7 +369,7 @@ def test_a_span_score_is_remembered_while_its_span_stays():
     assert plugin.vectors == asked, "one row changed within the span"
 
 
-def test_a_span_score_is_taken_anew_when_its_span_changes():
+def test_a_span_score_is_recomputed_when_its_span_changes():
     session = fullest(verify=True)
     place(session, "j-t-0", 3)
     assert session.queries.best(task(session, "j-t-3")).row == 3
@@ -376,7 +379,7 @@ def test_a_span_score_is_taken_anew_when_its_span_changes():
     assert session.queries.best(task(session, "j-t-3")).row == 2
 
 
-def test_a_span_score_compares_exactly_the_nodes_in_question():
+def test_a_span_score_compares_exactly_the_given_nodes():
     session = fullest()
     place(session, "j-t-0", 3)
     place(session, "j-t-1", 3)
@@ -388,7 +391,7 @@ def test_a_span_score_compares_exactly_the_nodes_in_question():
     assert session.queries.best(waiting, rows).row == 4
 
 
-def test_a_span_score_with_one_form_is_asked_every_time():
+def test_a_span_score_with_one_form_is_called_every_time():
     class Half(Plugin):
         asked = 0
 
@@ -403,7 +406,7 @@ def test_a_span_score_with_one_form_is_asked_every_time():
     assert session.plugins["half"].asked == 3
 
 
-def test_a_span_that_tells_too_little_is_found_out():
+def test_a_span_that_misses_a_dependency_is_reported():
     class Wrong(Fullest):
         def span(self, task):
             return None
@@ -420,10 +423,10 @@ def test_a_span_that_tells_too_little_is_found_out():
         session.queries.best(task(session, "j-t-2"))
 
 
-# -- the check of the check
+# -- verification of caches
 
 
-def test_a_scope_that_reaches_too_short_is_found_out():
+def test_a_scope_that_is_too_narrow_is_reported():
     class Wrong(Plugin):
         @hookimpl(scope="row")
         def predicate_nodes(self, nodes):
@@ -439,7 +442,7 @@ def test_a_scope_that_reaches_too_short_is_found_out():
     assert "scope reaches further" in e.value.hint
 
 
-def test_forms_that_disagree_are_found_out():
+def test_scalar_and_vector_forms_that_disagree_are_reported():
     class Two(Plugin):
         @hookimpl(scope="row")
         def node_order(self, node):
@@ -488,7 +491,7 @@ def test_the_first_objection_in_policy_order_counts(scopes, form):
         assert str(session.queries.predicate(task(session, "j-t-0"), row)) == "no 0"
 
 
-def test_an_objection_of_success_codes_is_none():
+def test_a_fit_error_with_success_codes_is_no_objection():
     class Fine(Plugin):
         @hookimpl(scope="row")
         def predicate(self, node):
@@ -502,7 +505,7 @@ def test_an_objection_of_success_codes_is_none():
         assert str(session.queries.predicate(task(session, "j-t-0"), 0)) == "no"
 
 
-def test_a_text_is_an_objection_that_evictions_may_cure():
+def test_a_text_is_an_objection_that_evictions_may_resolve():
     class Text(Plugin):
         @hookimpl
         def predicate(self):
@@ -514,7 +517,7 @@ def test_a_text_is_an_objection_that_evictions_may_cure():
 
 
 @pytest.mark.parametrize("answer", [NodeVerdicts.accept(1), 7])
-def test_verdicts_for_other_nodes_are_the_plugins_error(answer):
+def test_verdicts_that_do_not_match_the_nodes_are_an_error_of_the_plugin(answer):
     class Off(Plugin):
         @hookimpl
         def predicate_nodes(self, nodes):
@@ -530,7 +533,7 @@ def test_verdicts_for_other_nodes_are_the_plugins_error(answer):
     [np.zeros(1), [np.inf, 0.0], ["x", "y"]],
     ids=["length", "infinite", "text"],
 )
-def test_scores_that_are_none_are_the_plugins_error(answer):
+def test_unusable_scores_are_an_error_of_the_plugin(answer):
     class Off(Plugin):
         @hookimpl
         def batch_node_order(self, nodes):
@@ -553,7 +556,7 @@ def test_an_infinite_score_names_the_node():
 
 
 @pytest.mark.parametrize("scope", ["row", "cluster"])
-def test_a_node_whose_score_is_no_number_is_out(scope):
+def test_a_node_with_a_nan_score_is_excluded(scope):
     class Off(Plugin):
         @hookimpl(scope=scope)
         def node_order(self, node):
@@ -604,7 +607,7 @@ def test_an_objection_to_a_task_ends_the_attempt(skipping):
 # -- classes
 
 
-def test_tasks_that_ask_the_same_are_one_class():
+def test_tasks_with_equal_requests_are_one_class():
     world = World().node("a").job("i", tasks=2).job("k", tasks=1).job("big", cpu=2)
     world.job("picky", pod={"node_selector": {"zone": "a"}})
     world.job("labelled", pod={"labels": {"app": "x"}})
@@ -618,7 +621,7 @@ def test_tasks_that_ask_the_same_are_one_class():
     "read, classes",
     [("labels", 2), ("job", 3), ("queue", 2), ("role", 1), ("priority", 2), ("annotations", 1)],
 )
-def test_what_a_plugin_reads_tells_classes_apart(read, classes):
+def test_attributes_read_by_a_plugin_distinguish_classes(read, classes):
     class Reader(Plugin):
         reads = frozenset({read})
 
@@ -632,7 +635,7 @@ def test_what_a_plugin_reads_tells_classes_apart(read, classes):
     assert len({session.queries.class_id(t) for t in session.cluster.tasks.values()}) == classes
 
 
-def test_a_class_key_tells_classes_apart_and_its_failure_names_the_plugin():
+def test_a_class_key_distinguishes_classes_and_its_failure_names_the_plugin():
     class Keyed(Plugin):
         def class_key(self, task):
             return 1 // len(task.name.removeprefix("bad-t-0"))
@@ -659,7 +662,7 @@ class Favourite(Plugin):
         return float(ord(node.name[0]))
 
 
-def test_idle_room_goes_before_room_that_is_promised():
+def test_idle_nodes_are_preferred_to_nodes_with_releasing_resources():
     world = World().node("a", cpu=2).node("b", cpu=2).job("j", cpu=2)
     world.job("leaves", on=["b"], cpu=2, pod={"deleted": 1.0})
     session = world.session(policy([Favourite]))
@@ -728,7 +731,7 @@ def test_mapped_scores_count_when_the_same_plugin_reduces_them():
     assert session.queries.scores(task(session, "j-t-0")).tolist() == [9.0, 1.0]
 
 
-def test_normalised_scores_see_exactly_the_nodes_in_question():
+def test_normalised_scores_are_given_exactly_the_feasible_nodes():
     seen = []
 
     class Relative(Plugin):
@@ -742,7 +745,7 @@ def test_normalised_scores_see_exactly_the_nodes_in_question():
     assert seen == [["a", "c"]]
 
 
-# -- room
+# -- fitting
 
 
 @pytest.mark.parametrize(
@@ -755,7 +758,7 @@ def test_normalised_scores_see_exactly_the_nodes_in_question():
         pytest.param({"memory": 0}, {"memory": 0}, True, id="nothing of nothing"),
     ],
 )
-def test_room(node, request_, fits):
+def test_a_request_fits_a_node(node, request_, fits):
     session = World().node("a", **node).job("j", **request_).session(policy([]))
     asking = task(session, "j-t-0")
     assert session.queries.fits_idle(asking).tolist() == [fits]
@@ -763,7 +766,7 @@ def test_room(node, request_, fits):
     assert session.queries.feasible(asking).tolist() == [fits]
 
 
-def test_an_overfull_node_takes_nothing_that_counts_cpu_even_if_none_is_asked():
+def test_an_overcommitted_node_takes_no_task_even_without_a_cpu_request():
     world = World().node("a", cpu=1).job("run", cpu=2, on=["a"]).job("j", cpu=0, memory=1)
     session = world.session(policy([]))
     assert session.queries.fits_idle(task(session, "j-t-0")).tolist() == [False]
@@ -772,7 +775,7 @@ def test_an_overfull_node_takes_nothing_that_counts_cpu_even_if_none_is_asked():
 # -- explaining
 
 
-def test_fit_errors_tell_room_first_then_filters_and_count_them():
+def test_fit_errors_report_resources_first_then_filters_and_count_them():
     world = World().node("a", cpu=0.5, memory=0.5).node("b", memory=0).node("c").node("d")
     session = world.job("j").session(policy([filter_plugin("Closed", "closed")]))
     errors = session.queries.fit_errors(task(session, "j-t-0"))
@@ -810,7 +813,7 @@ def test_a_node_gives_each_of_its_reasons_once():
     assert errors.unresolvable(2).all(), "the worst of a node's codes counts"
 
 
-def test_fit_errors_of_some_nodes_are_about_those():
+def test_fit_errors_of_some_nodes_name_only_those():
     world = World().node("a").node("b").node("c").job("j")
     closed = filter_plugin("Closed", "closed", code=Code.UNRESOLVABLE)
     session = world.session(policy([closed]))
@@ -819,7 +822,7 @@ def test_fit_errors_of_some_nodes_are_about_those():
     assert errors.unresolvable(3).tolist() == [True, False, True]
 
 
-def test_fit_errors_stay_as_they_were_when_the_cluster_goes_on():
+def test_fit_errors_do_not_follow_later_changes():
     session = World().node("a", cpu=1).job("j", tasks=3, cpu=2).session(policy([]))
     first = session.queries.fit_errors(task(session, "j-t-0"))
     again = session.queries.fit_errors(task(session, "j-t-1"))
@@ -831,7 +834,7 @@ def test_fit_errors_stay_as_they_were_when_the_cluster_goes_on():
     assert str(overlaid) == "0/1 nodes are unavailable: 1 outside."
 
 
-def test_one_error_for_all_nodes_and_a_head_of_its_own():
+def test_fit_errors_without_nodes_and_for_all_nodes():
     assert str(FitErrors.for_all(FitError.of("gone"), 3)) == "0/3 nodes are unavailable: 3 gone."
     assert str(FitErrors(head="skipped")) == "skipped"
     assert str(FitErrors()) == "0/0 nodes are unavailable"
@@ -841,7 +844,7 @@ def test_one_error_for_all_nodes_and_a_head_of_its_own():
 
 
 def sharded(world, wiring, mode, nodes):
-    """The policy with a sharding mode; its shard has these nodes of the cluster."""
+    """A session with a sharding mode, whose shard has these nodes."""
     status = {"status": {"nodesInUse": nodes}}
     world.inventory.others["NodeShard"] = {wiring.scheduler.shard: status}
     settings = wiring.scheduler.model_copy(update={"sharding_mode": mode})
@@ -858,7 +861,7 @@ def sharded(world, wiring, mode, nodes):
         pytest.param("hard", ["full"], None, id="hard: else nowhere"),
     ],
 )
-def test_shards(mode, nodes, expected):
+def test_nodes_of_a_shard(mode, nodes, expected):
     world = World().node("a").node("b").node("full", cpu=0).job("j")
     decisions = world.run(sharded(world, policy([Favourite], actions=[Allocate]), mode, nodes))
     assert bound(decisions).get("j-t-0") == expected
@@ -866,14 +869,14 @@ def test_shards(mode, nodes, expected):
         assert "2 node isn't in scheduler node shard" in reasons(decisions)["j"]
 
 
-def test_idle_room_outside_a_soft_shard_goes_before_promised_room_inside():
+def test_idle_nodes_outside_a_soft_shard_are_preferred_to_pipelining_inside():
     world = World().node("a", cpu=1).node("b", cpu=1).job("j")
     world.job("leaves", on=["a"], pod={"deleted": 1.0})
     wiring = sharded(world, policy([Predicates], actions=[Allocate]), "soft", ["a"])
     assert bound(world.run(wiring)) == {"j-t-0": "b"}
 
 
-def test_disabling_a_question_disables_its_vector_form():
+def test_disabling_a_point_disables_its_vector_form():
     session = (
         World().node("a1").job("j").session(policy([plugin_entry(Zone, disable=["predicate"])]))
     )
