@@ -11,10 +11,8 @@ from pumice.model.cluster import build_cluster
 from pumice.model.facts import HyperNode, NetworkTopology, SubGroup, SubGroupPolicy
 from pumice.model.task import TaskStatus
 from pumice.session.nodes.gpu_devices import (
-    choose_groups,
     fits_idle,
     fits_rows,
-    groups_fit_idle,
     ranked_devices,
 )
 from pumice.session.session import Session
@@ -24,18 +22,10 @@ from pumice.verdicts import FitError, Refusal
 from pumice_builtin_actions.fair_allocate import FairAllocate
 from pumice_builtin_plugins.network_topology_aware.plugin import NetworkTopologyAware
 from tests.framework._build import World, bound, policy
-from tests.plugins._fair import FairWorld, ask
+from tests.framework.solver._placement import cluster
+from tests.plugins._fair import ask
 
 S = TaskStatus
-
-
-def cluster(*gpus, gpu_memory=1000):
-    """Nodes ``n0``, ``n1`` … with so many GPUs, and a queue ``q``."""
-    world = FairWorld()
-    for number, gpu in enumerate(gpus):
-        world.node(f"n{number}", gpu=gpu, gpu_memory=gpu_memory)
-    world.queue("q")
-    return world
 
 
 def opened(world, *plugins):
@@ -373,38 +363,3 @@ class TestHyperNodes:
         decisions = world.run(made)
         assert {simulate.node for simulate in decisions.pipelined} == {"r0-0", "r0-1"}
         assert len(decisions.evictions) == 2
-
-
-class TestChooseGroups:
-    """The devices that a task takes on a node; plugins only score them."""
-
-    def world(self, pod):
-        world = cluster(2)
-        world.job("old", "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
-        world.job("j", "q", pod)
-        world.open("gpupack")
-        return world
-
-    def test_a_shared_device_first_then_a_new_group_on_a_whole_one(self):
-        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "2"}))
-        task = world.task("j-0")
-        groups = choose_groups(world.session, task, 0)
-        assert groups == ("g", "n0/shared-1")
-        assert groups_fit_idle(world.session, task, 0, groups)
-
-    def test_none_where_there_are_too_few_devices(self):
-        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "3"}))
-        assert choose_groups(world.session, world.task("j-0"), 0) is None
-
-    def test_a_share_that_is_being_released_is_waited_for(self):
-        world = cluster(1)
-        for name in ("old", "going"):
-            world.job(name, "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
-        world.job("j", "q", ask(fraction=0.5))
-        world.open("gpupack")
-        task = world.task("j-0")
-        assert choose_groups(world.session, task, 0) is None
-        with world.session.statement() as statement:
-            statement.evict(world.task("going-0"), "test")
-            assert choose_groups(world.session, task, 0) == ("g",)
-            assert not groups_fit_idle(world.session, task, 0, ("g",))

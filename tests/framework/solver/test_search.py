@@ -1,99 +1,20 @@
 """The solver as a third-party action uses it: plans, validators, budgets, no trace."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from pumice import Action
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
-from pumice.model.dimensions import Dimensions
-from pumice.model.facts import Node, SubGroup
-from pumice.model.gang import active_count
-from pumice.model.gpu.request import GPU, GpuRequest
-from pumice.model.invariants import check
-from pumice.model.nodes import NodeTable
-from pumice.model.resources import Resource
+from pumice.model.facts import SubGroup
 from pumice.model.task import TaskStatus
 from pumice.scheduler import Scheduler
-from pumice.solver import FailedJobs, Plan, Solver, VictimGroup
+from pumice.solver import Solver
 from pumice.solver.gang_placement import GangPlacer
-from pumice.solver.gpu_counts import fits_empty_cluster
-from pumice.solver.plan_filters import packs
 from pumice.solver.queue_tree import QueueTree
-from pumice.testing.session_state import accounts
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, pipelined, policy
+from tests.framework.solver._search import FAIR, GOING, MOVED, Search, crowded
 from tests.plugins._fair import FairWorld, ask
-
-FAIR = ("fairshare", {"name": "priority", "enable": ["job_order"]})
-GOING, MOVED = TaskStatus.RELEASING, TaskStatus.PIPELINED
-
-
-def crowded(gpu=2, *, nodes=("n",), **jobs):
-    """Nodes full of jobs ``v0``, ``v1`` … of one GPU in queue ``b``; queue ``a`` is empty."""
-    world = FairWorld()
-    world.queue("a", gpu)
-    world.queue("b", 0)
-    number = 0
-    for name in nodes:
-        world.node(name, gpu=gpu)
-        for _ in range(gpu):
-            world.job(f"v{number}", "b", ask(on=name))
-            number += 1
-    return world
-
-
-class Search:
-    """A solver for which every running job of another queue is a victim."""
-
-    def __init__(self, world, *plugins, validate=lambda plan: True, **options):
-        world.open(*(plugins or FAIR))
-        self.world, self.session = world, world.session
-        self.seen = []
-
-        def validator(plan):
-            self.seen.append(plan)
-            return validate(plan)
-
-        self.solver = Solver(
-            self.session,
-            GangPlacer(self.session),
-            victims=self.victims,
-            validator=validator,
-            **options,
-        )
-
-    def victims(self, claimant):
-        others = [
-            job
-            for job in self.session.jobs.values()
-            if job.queue != claimant.queue and active_count(job)
-        ]
-        return QueueTree(self.session, others, victims=True)
-
-    def solve(self, name, rows=None):
-        rows = range(len(self.session.nodes)) if rows is None else rows
-        return self.solver.solve(self.world.job_of(name), rows)
-
-    def evictions(self, statement):
-        statement.commit()
-        check(self.session)
-        return [eviction.uid for eviction in self.session.decisions.evictions]
-
-    def status(self, name):
-        return self.world.task(name).status
-
-    def trace(self):
-        """Everything that a search must restore."""
-        nodes, ask = self.session.nodes, self.session.ask
-        shares = [
-            (s.used, s.allocated, s.releasing, s.marked)
-            for s in (nodes.shares(row) for row in range(len(nodes)))
-        ]
-        held = [ask.get_queue_allocated_resources(q) for q in self.session.queues.values()]
-        state = {**accounts(self.session), "shares": repr(shares), "queues": repr(held)}
-        return {**state, "held": [sorted(row) for row in state["held"]]}
 
 
 class TestPlans:
@@ -337,146 +258,6 @@ class TestBudget:
         assert decisions.evictions == []
 
 
-class TestFilters:
-    @pytest.mark.parametrize(
-        "needs, room, fits",
-        [
-            ([2, 1], [2, 1], True),
-            ([2, 1], [3], True),
-            ([2, 2], [3, 1], False),
-            ([1, 1, 1], [2], False),
-            ([0], [], True),
-            ([1], [], False),
-        ],
-    )
-    def test_packing(self, needs, room, fits):
-        assert packs(needs, room) is fits
-
-    def test_plans_that_free_too_few_gpus_are_not_simulated(self):
-        world = crowded(4)
-        world.job("x", "a", ask(gpu=4))
-        search = Search(world)
-        search.solve("x").discard()
-        assert (search.solver.simulations, search.solver.refused) == (1, 4)
-
-    def test_a_selector_that_no_victim_can_meet_is_not_simulated(self):
-        world = crowded(2)
-        world.job("x", "a", ask(node_selector={"zone": "z"}))
-        search = Search(world)
-        assert search.solve("x", []) is None
-        assert (search.solver.simulations, search.solver.refused) == (0, 3)
-
-    def test_a_domain_that_cannot_hold_the_job_is_not_simulated(self):
-        world = crowded(1, nodes=("n", "m"))
-        for name, rack in (("n", "r1"), ("m", "r2")):
-            world.inventory.nodes[name].labels["rack"] = rack
-        constraint = {"topology": "dc", "requiredTopologyLevel": "rack"}
-        world.job("x", "a", ask(), ask(), topology_constraint=constraint)
-        levels = {"spec": {"levels": [{"nodeLabel": "rack"}]}}
-        world.inventory.others["Topology"] = {"dc": levels}
-        search = Search(world, *FAIR, "topology")
-        assert search.solve("x") is None
-        # One simulation places the first pod; both together fit into no rack.
-        assert search.solver.simulations == 1
-
-
-class TestFailedJobs:
-    def jobs(self, *requests, **facts):
-        """Jobs of one queue: each is a list of the GPUs that its pods ask for."""
-        world = FairWorld()
-        world.node()
-        world.queue("q")
-        for number, gpus in enumerate(requests):
-            world.job(f"j{number}", "q", *[ask(gpu=gpu, **facts) for gpu in gpus])
-        world.open("elastic")
-        return [world.job_of(f"j{number}") for number in range(len(requests))]
-
-    def test_a_job_like_a_failed_one_is_skipped(self):
-        first, same, smaller, larger = self.jobs([2], [2], [1], [3])
-        table = FailedJobs()
-        assert table.worth_trying(first)
-        table.failed(first)
-        assert not table.worth_trying(same)
-        assert table.worth_trying(smaller)
-        assert not table.worth_trying(larger)
-
-    def test_jobs_of_another_size_are_not_skipped(self):
-        two, one, three = self.jobs([1, 1], [1], [1, 1, 1])
-        table = FailedJobs()
-        table.failed(two)
-        assert table.worth_trying(one)
-        assert table.worth_trying(three)
-
-    def test_only_pending_tasks_count(self):
-        world = FairWorld()
-        world.node()
-        world.queue("q")
-        world.job("half", "q", ask(on="n"), ask(gpu=2))
-        world.job("new", "q", ask(gpu=2))
-        world.open("elastic")
-        table = FailedJobs()
-        table.failed(world.job_of("half"))
-        assert not table.worth_trying(world.job_of("new"))
-
-    def test_the_smallest_failed_job_counts(self):
-        large, small, middle = self.jobs([3], [1], [2])
-        table = FailedJobs()
-        table.failed(large)
-        assert table.worth_trying(middle)
-        table.failed(small)
-        assert not table.worth_trying(middle)
-        table.failed(large)
-        assert not table.worth_trying(middle)
-
-    def test_jobs_with_another_node_selector_are_not_skipped(self):
-        (plain,) = self.jobs([2])
-        (choosy,) = self.jobs([2], node_selector={"zone": "z"})
-        table = FailedJobs()
-        table.failed(plain)
-        assert table.worth_trying(choosy)
-
-    def test_it_can_be_switched_off(self):
-        first, same = self.jobs([2], [2])
-        table = FailedJobs(enabled=False)
-        table.failed(first)
-        assert table.worth_trying(same)
-
-
-class TestPlan:
-    def job(self):
-        world = FairWorld()
-        for name in ("n", "m"):
-            world.node(name)
-        world.queue("q")
-        world.job("v", "q", ask(on="n"), ask(on="m"), ask(on="n"))
-        world.job("w", "q", ask(on="m"))
-        world.job("x", "q", ask())
-        world.open("elastic")
-        return world
-
-    def test_a_node_lists_all_groups_of_the_jobs_on_it(self):
-        world = self.job()
-        plan = Plan(world.job_of("x"), [], allow_consolidating=True)
-        assert plan.latest is None
-        first = VictimGroup(world.job_of("v"), [world.task("v-0")])
-        second = VictimGroup(world.job_of("v"), [world.task("v-1")])
-        third = VictimGroup(world.job_of("w"), [world.task("w-0")])
-        for group in (first, second, third):
-            plan.add(group)
-        assert plan.latest is world.job_of("w")
-        assert plan.groups_on("n") == [first, second]
-        assert plan.groups_on("m") == [first, second, third]
-        assert plan.groups_on("elsewhere") == []
-
-    def test_every_victim_is_listed_once(self):
-        world = self.job()
-        recorded = VictimGroup(world.job_of("v"), [world.task("v-0")])
-        plan = Plan(world.job_of("x"), [recorded], allow_consolidating=True)
-        plan.add(VictimGroup(world.job_of("v"), [world.task("v-0"), world.task("v-1")]))
-        assert [task.name for task in plan.victims["ns/v"].tasks] == ["v-0", "v-1"]
-        assert plan.recorded_tasks == recorded.tasks
-
-
 class TestThirdPartyAction:
     """What an action outside the built-ins needs from the solver."""
 
@@ -518,37 +299,6 @@ class TestThirdPartyAction:
             {uid: p.min_available for uid, p in s.preemptor.sub_jobs.items()} for s in search.seen
         ]
         assert minimums == [{"l": 1, "w": 1}] * 2
-
-
-class TestFitsEmptyCluster:
-    """A job is refused early only where no placement exists at all."""
-
-    @staticmethod
-    def fits(rooms: list[int], needs: list[float]) -> bool:
-        sizes = [Resource(scalars={GPU: room * 1000}) for room in rooms]
-        nodes = NodeTable(
-            [Node(f"n{i}", size, size) for i, size in enumerate(sizes)], Dimensions([GPU])
-        )
-        requests = [
-            GpuRequest("regular", int(n), 1.0) if n >= 1 else GpuRequest("fraction", 1, n)
-            for n in needs
-        ]
-        return fits_empty_cluster(nodes, [SimpleNamespace(gpu=gpu) for gpu in requests])
-
-    def test_a_job_that_fits_only_by_optimal_packing_is_not_refused(self) -> None:
-        # First fit decreasing fails here; 3+3+3 and 5+4 fit.
-        assert self.fits([9, 9], [5, 4, 3, 3, 3])
-
-    def test_one_more_than_there_are_nodes_is_refused(self) -> None:
-        assert not self.fits([8] * 10, [8.0] * 11)
-        assert self.fits([8] * 10, [8.0] * 10)
-
-    def test_fractions_are_counted_exactly(self) -> None:
-        assert self.fits([1], [0.1] * 10)
-        assert not self.fits([1], [0.1] * 11)
-
-    def test_a_job_without_gpus_fits_anywhere(self) -> None:
-        assert self.fits([], [])
 
 
 def test_a_job_of_a_queue_with_children_is_not_solved() -> None:
