@@ -6,10 +6,10 @@ The session runs with ``verify``: whenever an answer is remembered, it is asked 
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.plugins._kube import HOST, PREFERRED, REQUIRED, ZONE, Kube, node, pod
+from tests.sampling import random_examples
 
 KEYS = st.sampled_from([HOST, ZONE, "rack"])
 APPS = st.sampled_from(["x", "y"])
@@ -178,15 +178,9 @@ def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
 
 
 PLUGINS = st.sampled_from(["predicates", "nodeorder"])
-RANDOM = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
 def test_cached_answers_equal_the_current_ones(objects, plugin, data):
     kube = Kube(*objects, plugin=plugin)
     with kube.session.statement() as statement:
@@ -196,8 +190,7 @@ def test_cached_answers_equal_the_current_ones(objects, plugin, data):
         answers(kube)
 
 
-@RANDOM
-@given(clusters(), st.data())
+@random_examples(15, 60, clusters(), st.data())
 def test_both_forms_of_the_filter_agree(objects, data):
     kube = Kube(*objects)
     with kube.session.statement() as statement:
@@ -213,8 +206,7 @@ def test_both_forms_of_the_filter_agree(objects, data):
                 assert many.error(row) == kube.plugin.predicate(task, nodes.handle(row), task.job)
 
 
-@RANDOM
-@given(clusters(), st.data())
+@random_examples(15, 60, clusters(), st.data())
 def test_both_forms_of_the_score_agree(objects, data):
     options = {
         "mostrequested.weight": data.draw(st.integers(0, 2)),
@@ -236,8 +228,7 @@ def test_both_forms_of_the_score_agree(objects, data):
                     assert one == many[row]
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
 def test_undoing_restores_every_answer(objects, plugin, data):
     kube = Kube(*objects, plugin=plugin)
     before = answers(kube)
@@ -250,10 +241,9 @@ def test_undoing_restores_every_answer(objects, plugin, data):
     assert answers(kube) == before
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
 def test_a_changed_session_answers_like_a_fresh_one(objects, plugin, data):
-    """Counts that are updated equal those that are made anew."""
+    """Updated counts equal those of a fresh session."""
     kube = Kube(*objects, plugin=plugin)
     pending = [o for o in objects if o["kind"] == "Pod" and o["status"]["phase"] == "Pending"]
     answers(kube)

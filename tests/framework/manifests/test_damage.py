@@ -4,10 +4,11 @@ import copy
 import datetime
 import math
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.framework.manifests._reading import GPU, VOLCANO, read, thing
+from tests.sampling import random_examples
 
 # Random damage
 
@@ -217,8 +218,7 @@ def test_the_undamaged_objects_are_all_read():
     assert len(inventory.groups) == 2
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(DAMAGE, min_size=1, max_size=4))
+@random_examples(80, 400, st.lists(DAMAGE, min_size=1, max_size=4))
 def test_a_damaged_object_never_raises_and_the_others_are_read(damages):
     inventory = read(*damaged(damages), thing("v1", "Node", "bystander"))
     assert "bystander" in inventory.nodes

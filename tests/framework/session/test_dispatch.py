@@ -183,8 +183,8 @@ def test_every_point_can_be_called_without_an_implementation():
 def test_instances_belong_to_one_session():
     world, tiers = World().node("a"), policy([Named])
     one, other = world.session(tiers), world.session(tiers)
-    assert one.plugins["teller"] is not other.plugins["teller"]
-    assert one.plugins["teller"].session is one
+    assert one.plugins["named"] is not other.plugins["named"]
+    assert one.plugins["named"].session is one
 
 
 def test_a_plugin_may_be_listed_twice_under_two_names():
@@ -196,7 +196,7 @@ def test_a_plugin_may_be_listed_twice_under_two_names():
 def test_an_implementation_knows_where_it_comes_from():
     opened = session([Named])
     ((impl, plugin),) = implementations(
-        POINTS["job_valid"], [[(plugin_entry(Named), opened.plugins["teller"])]]
+        POINTS["job_valid"], [[(plugin_entry(Named), opened.plugins["named"])]]
     )[0]
     assert impl.source == "pumice-tests 1.0"
-    assert plugin is opened.plugins["teller"]
+    assert plugin is opened.plugins["named"]

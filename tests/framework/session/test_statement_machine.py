@@ -11,6 +11,7 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
+    run_state_machine_as_test,
 )
 
 from pumice.errors import PluginError, StatementError
@@ -18,16 +19,11 @@ from pumice.model.task import TaskStatus
 from tests.framework._session_state import differences, session_state
 from tests.framework._worlds import worlds
 from tests.framework.session._counting import POLICY, _check_accounts
+from tests.sampling import few_and_all
 
 numbers = st.integers(0, 1000)
 
 
-@settings(
-    max_examples=30,
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 class Statements(RuleBasedStateMachine):
     """Nested statements; after every undo the session is compared with the state before."""
 
@@ -180,4 +176,12 @@ class Statements(RuleBasedStateMachine):
             self.compare(before)
 
 
-TestStatements = Statements.TestCase
+@few_and_all(8, 30)
+def test_every_undo_restores_the_session(count):
+    limits = settings(
+        max_examples=count,
+        stateful_step_count=20,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Statements, settings=limits)

@@ -1,14 +1,12 @@
 """Random clusters for hypothesis."""
 
-from hypothesis import HealthCheck, given, settings
-
 from pumice.testing import Cluster, Schedule
 from pumice.testing.strategies import clusters
 from tests.framework.testing._isolated import isolated
+from tests.sampling import random_examples
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cluster=clusters())
+@random_examples(5, 15, clusters())
 def test_hypothesis_draws_clusters_that_can_be_scheduled(cluster):
     assert isinstance(cluster, Cluster)
     assert Schedule(cluster)(tiers=[["gang", "predicates"]]).evicted == []

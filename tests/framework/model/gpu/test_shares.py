@@ -4,11 +4,11 @@ from contextlib import suppress
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pumice.errors import StatementError
 from tests.plugins._shares import SharedWorld
+from tests.sampling import random_examples
 
 STEPS = st.lists(
     st.tuples(
@@ -65,8 +65,7 @@ def apply_steps(world, statement, steps):
         marks.append(statement.checkpoint())
 
 
-@settings(max_examples=100, deadline=None)
-@given(before=STEPS, steps=STEPS)
+@random_examples(30, 100, before=STEPS, steps=STEPS)
 def test_undo_restores_the_gpu_counts(before, steps):
     world = crowded()
     with world.session.statement() as committed:

@@ -20,6 +20,7 @@ from tests.bench._cases import kai_allocate, volcano_allocate
 from tests.framework._build import World, amount, bound, policy
 from tests.framework._histories import FAMILIES, Life, claim, rack
 from tests.plugins._fair import FairWorld, ask
+from tests.sampling import few_and_all, sample
 
 LOUD = {"scheduler": {"on_plugin_error": "raise"}}
 POLICIES = {
@@ -34,7 +35,7 @@ POLICIES = {
     ),
 }
 CYCLES = 5
-EACH = 20
+SEEDS = 80
 
 
 def summary(decisions):
@@ -63,11 +64,11 @@ def live(family, seed, **options):
         backend.replace(life.goes_on(backend.snapshot(), rate=dice.choice([0, 0.05, 0.2])))
 
 
-@pytest.mark.parametrize("block", range(4))
+@few_and_all(8, SEEDS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_updated_clusters_give_the_decisions_of_rebuilt_ones(family, block):
+def test_updated_clusters_give_the_decisions_of_rebuilt_ones(family, count):
     """Every updated cluster is also compared with a rebuilt one in every detail."""
-    for seed in range(block * EACH, (block + 1) * EACH):
+    for seed in sample(f"keeper {family}", SEEDS, count):
         updated = list(live(family, seed, verify=True))
         assert updated == list(live(family, seed, fresh=True)), f"seed {seed}"
 
