@@ -384,10 +384,13 @@ class TestCapacity:
         world.open("fairshare")
         assert "queue department has a limit" in self.refusal(world, "j").message
 
-    def test_a_limit_of_what_is_not_asked_for_does_not_matter(self, world):
+    @pytest.mark.parametrize(
+        "pod", [ask(gpu=0), ask(gpu_memory=500)], ids=["without GPUs", "GPU memory before placing"]
+    )
+    def test_a_gpu_limit_does_not_matter_to_pods_that_count_no_gpus(self, world, pod):
         world.node(gpu=8)
         world.queue("a", limit=0)
-        world.job("j", "a", ask(gpu=0))
+        world.job("j", "a", pod)
         world.open("fairshare")
         assert self.refusal(world, "j") is None
 
@@ -397,13 +400,6 @@ class TestCapacity:
         world.job("j", "a", ask(), ask())
         world.open("fairshare")
         assert self.refusal(world, "j").reason == "OverLimit"
-
-    def test_a_gpu_memory_request_counts_no_gpus_yet(self, world):
-        world.node(gpu=8)
-        world.queue("a", limit=0)
-        world.job("j", "a", ask(gpu_memory=500))
-        world.open("fairshare")
-        assert self.refusal(world, "j") is None
 
     @pytest.mark.parametrize(
         "point", ["is_job_over_queue_capacity", "is_non_preemptible_job_over_queue_quota"]

@@ -50,16 +50,18 @@ class TestPreempt:
         world.open("minruntime")
         assert may_preempt(world, "run-a")
 
-    def test_the_nearest_ancestor_that_sets_a_time_counts(self, world):
-        runtime(world, "d1", preempt=1000)
+    @pytest.mark.parametrize(
+        "times, goes",
+        [
+            pytest.param({"d1": 1000}, False, id="the nearest ancestor that sets a time counts"),
+            pytest.param({"d1": 1000, "a": 0}, True, id="the own time wins over the parent's"),
+        ],
+    )
+    def test_the_nearest_queue_that_sets_a_time_counts(self, world, times, goes):
+        for queue, time in times.items():
+            runtime(world, queue, preempt=time)
         world.open("minruntime")
-        assert not may_preempt(world, "run-a")
-
-    def test_the_queues_own_time_goes_before_its_parents(self, world):
-        runtime(world, "d1", preempt=1000)
-        runtime(world, "a", preempt=0)
-        world.open("minruntime")
-        assert may_preempt(world, "run-a")
+        assert may_preempt(world, "run-a") == goes
 
     @pytest.mark.parametrize(
         "default,goes",
@@ -76,31 +78,27 @@ class TestPreempt:
 
 
 class TestReclaim:
-    def test_siblings_are_protected_by_their_own_time(self, world):
-        runtime(world, "b", reclaim=1000)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-b")
+    """A job of queue ``a`` reclaims; the child of the lowest common ancestor protects."""
 
-    def test_another_department_is_protected_by_its_top_queue_alone(self, world):
-        runtime(world, "c", reclaim=1000)
+    @pytest.mark.parametrize(
+        "times, victim, goes",
+        [
+            pytest.param({"b": 1000}, "run-b", False, id="a sibling by its own time"),
+            pytest.param({"c": 1000}, "run-c", True, id="not by a queue below another department"),
+            pytest.param({"d2": 1000, "c": 0}, "run-c", False, id="by the other department"),
+            pytest.param({"d1": 1000}, "run-b", False, id="by an ancestor of the sibling"),
+        ],
+    )
+    def test_which_queue_protects(self, world, times, victim, goes):
+        for queue, time in times.items():
+            runtime(world, queue, reclaim=time)
         world.open("minruntime")
-        assert may_reclaim(world, "run-c")
-
-    def test_the_top_queues_time_protects_all_below_it(self, world):
-        runtime(world, "d2", reclaim=1000)
-        runtime(world, "c", reclaim=0)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-c")
+        assert may_reclaim(world, victim) == goes
 
     def test_a_top_queue_without_time_leaves_it_to_the_default(self, world):
         runtime(world, "c", reclaim=0)
         world.open("minruntime", defaultReclaimMinRuntime="10m")
         assert not may_reclaim(world, "run-c")
-
-    def test_the_lookup_starts_below_the_common_ancestor_and_goes_up(self, world):
-        runtime(world, "d1", reclaim=1000)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-b")
 
     def test_with_three_levels_the_child_of_the_lowest_common_ancestor_counts(self, world):
         world.queue("deep", parent="b")

@@ -16,13 +16,6 @@ from pumice.errors import InvariantError, PolicyError, PumiceError
 from pumice.log import setup
 
 
-@pytest.fixture(autouse=True)
-def _restore_logging():
-    yield
-    logger.remove()
-    logger.disable("pumice")
-
-
 @pytest.fixture
 def raising(monkeypatch):
     """Make ``pumice boom`` raise what is given."""

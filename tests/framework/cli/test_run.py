@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from loguru import logger
 
 from pumice.backends.memory import MemoryBackend
 from pumice.cli import main
@@ -49,13 +48,6 @@ spec:
   {more}
   containers: [{{name: c, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
 """
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging():
-    yield
-    logger.remove()
-    logger.disable("pumice")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-HEAD = 'actions = ["allocate"]\n[[tiers]]\nplugins = ["nodeorder", "binpack"]\n'
+from tests.framework.config._policies import HEAD
 
 
 class TestOptions:

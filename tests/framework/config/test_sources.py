@@ -4,29 +4,7 @@ import pytest
 
 from pumice.config import MissingParts, load_policy, policy_from_dict
 from pumice.errors import PolicyError, PumiceError
-
-GOOD = """\
-actions = ["enqueue", "allocate"]
-
-[[tiers]]
-plugins = ["priority", { name = "gang", disable = ["preemptable"] }]
-
-[[tiers]]
-plugins = ["nodeorder"]
-
-[plugin.nodeorder]
-leastrequested.weight = "5"
-strict = "true"
-
-[action.allocate]
-limit = 7
-
-[scheduler]
-period = "500ms"
-scheduler_names = ["volcano"]
-"""
-
-HEAD = 'actions = ["allocate"]\n[[tiers]]\nplugins = ["nodeorder", "binpack"]\n'
+from tests.framework.config._policies import GOOD, HEAD
 
 
 class TestOverrides:

@@ -17,3 +17,10 @@ def thing(version: str, kind: str, name: str, namespace: str = "", **rest) -> di
 
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
+
+
+def hyper_node(selector: dict, **spec: object) -> dict:
+    """The hypernode ``h`` of tier 1 with the nodes that the selector matches."""
+    members = [{"type": "Node", "selector": selector}]
+    spec = {"tier": 1, "members": members, **spec}
+    return thing("topology.volcano.sh/v1alpha1", "HyperNode", "h", spec=spec)

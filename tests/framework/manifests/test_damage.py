@@ -7,7 +7,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.framework.manifests._reading import GPU, VOLCANO, read, thing
+from tests.framework.manifests._reading import GPU, VOLCANO, hyper_node, read, thing
 from tests.sampling import random_examples
 
 # Random damage
@@ -136,15 +136,7 @@ VALID: list[dict] = [
     thing("v1", "ResourceQuota", "rq", "ns", spec={"hard": {"cpu": "1"}}, status={"used": {}}),
     thing("v1", "ConfigMap", "cm", "ns", data={"a": "b"}),
     thing("storage.k8s.io/v1", "StorageClass", "sc", provisioner="x"),
-    thing(
-        "topology.volcano.sh/v1alpha1",
-        "HyperNode",
-        "h",
-        spec={
-            "tier": 1,
-            "members": [{"type": "Node", "selector": {"exactMatch": {"name": "n"}}}],
-        },
-    ),
+    hyper_node({"exactMatch": {"name": "n"}}),
     {"apiVersion": "v1", "kind": "List", "items": [thing("v1", "Node", "n2")]},
 ]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.framework.manifests._reading import GPU, read, thing
+from tests.framework.manifests._reading import GPU, hyper_node, read, thing
 
 
 def test_the_smaller_kinds():
@@ -23,16 +23,7 @@ def test_the_smaller_kinds():
             spec={"selector": {"matchLabels": {"a": "b"}}},
             status={"disruptionsAllowed": 2, "disruptedPods": {"p": "2024-01-01T00:00:00Z"}},
         ),
-        thing(
-            "topology.volcano.sh/v1alpha1",
-            "HyperNode",
-            "h",
-            spec={
-                "tier": 1,
-                "tierName": "rack",
-                "members": [{"type": "Node", "selector": {"regexMatch": {"pattern": "n-.*"}}}],
-            },
-        ),
+        hyper_node({"regexMatch": {"pattern": "n-.*"}}, tierName="rack"),
         thing(
             "v1",
             "ResourceQuota",

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.framework.manifests._reading import VOLCANO, read, thing
+from tests.framework.manifests._reading import VOLCANO, hyper_node, read, thing
 
 
 def test_other_kinds_are_counted_and_nothing_else():
@@ -89,15 +89,7 @@ def test_pods_with_the_same_name_or_uid_are_duplicates():
             "has no spec",
         ),
         (
-            thing(
-                "topology.volcano.sh/v1alpha1",
-                "HyperNode",
-                "h",
-                spec={
-                    "tier": 1,
-                    "members": [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}],
-                },
-            ),
+            hyper_node({"regexMatch": {"pattern": "("}}),
             "HyperNode h",
             "spec.members[0].selector.regexMatch.pattern: '(' is not a regular expression",
         ),
