@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
 
 VARIABLE = "PUMICE_TEST_SEED"
 
@@ -25,3 +28,30 @@ def choose_seed() -> int:
 def sample(name: str, total: int, count: int) -> Sequence[int]:
     """``count`` of the seeds ``0 … total - 1``, drawn for the test of this name."""
     return sorted(random.Random(f"{choose_seed()}/{name}").sample(range(total), count))
+
+
+def few_and_all(few: int, total: int) -> Any:
+    """Parametrize a test by ``count``: ``few``, and ``total`` in ``make test-long``."""
+    params = [
+        pytest.param(few, id="few"),
+        pytest.param(total, id="all", marks=pytest.mark.long),
+    ]
+    return pytest.mark.parametrize("count", params)
+
+
+def random_examples(few: int, many: int, *strategies: Any, **named: Any) -> Any:
+    """Test a property with hypothesis: ``few`` examples, and ``many`` in ``make test-long``."""
+    from hypothesis import HealthCheck, given, settings
+
+    def decorate(check: Callable[..., None]) -> Any:
+        def test(count: int) -> None:
+            limits = settings(
+                max_examples=count, deadline=None, suppress_health_check=list(HealthCheck)
+            )
+            limits(given(*strategies, **named)(check))()
+
+        test.__name__, test.__qualname__ = check.__name__, check.__qualname__
+        test.__doc__, test.__module__ = check.__doc__, check.__module__
+        return few_and_all(few, many)(test)
+
+    return decorate

@@ -62,7 +62,7 @@ class TestSurplus:
         world = World().node("n").job("v", 2, on=["n", "n"])
         assert bundles(world) == [(True, ["v-t-0", "v-t-1"])]
 
-    def test_a_role_at_its_minimum_is_kept(self):
+    def test_a_role_at_its_minimum_has_no_surplus(self):
         world = of_roles("a", "b", "b", min_member=2, a=1, b=1)
         assert bundles(world) == [(False, ["v-1-b"]), (True, ["v-0-a", "v-2-b"])]
 
@@ -70,7 +70,7 @@ class TestSurplus:
         world = of_roles("a", "b", min_member=1, a=1, b=1)
         assert bundles(world) == [(False, ["v-0-a"]), (True, ["v-1-b"])]
 
-    def test_a_group_keeps_as_many_sub_jobs_as_it_needs(self):
+    def test_a_group_stays_at_its_minimum_of_sub_jobs(self):
         world = in_groups("x", "y", "y", min_groups=1, size=1)
         assert bundles(world) == [(False, ["v-0"]), (True, ["v-1", "v-2"])]
 
@@ -79,7 +79,7 @@ class TestSurplus:
         # y is not ready, so x is the only one that counts.
         assert bundles(world) == [(False, ["v-2"]), (True, ["v-0", "v-1"])]
 
-    def test_tasks_of_no_group_are_bound_by_no_group(self):
+    def test_tasks_without_a_group_are_limited_by_no_group(self):
         world = in_groups("x", "", min_groups=1)
         assert bundles(world) == [(False, ["v-1"]), (True, ["v-0"])]
 
@@ -125,10 +125,10 @@ class TestTotalOrder:
         ordered = total_order(self.JOBS, lambda left, right: left.number > right.number)
         assert [job.number for job in ordered] == [3, 2, 1, 0]
 
-    def test_jobs_that_tie_have_none(self):
+    def test_jobs_that_tie_have_no_total_order(self):
         assert total_order(self.JOBS, lambda left, right: left.number > right.number + 1) is None
 
-    def test_jobs_in_a_cycle_have_none(self):
+    def test_jobs_that_compare_in_a_cycle_have_no_total_order(self):
         def precedes(left, right):
             return (left.number - right.number) % 3 == 1
 

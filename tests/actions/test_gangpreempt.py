@@ -1,4 +1,4 @@
-"""gangpreempt: domains of nodes, sub-jobs, nominations, and what a failure leaves behind."""
+"""gangpreempt: node domains, sub-jobs, nominations, and the state after a failure."""
 
 import pytest
 
@@ -183,7 +183,7 @@ def test_placing_stops_with_the_sub_job_that_completes_the_minimum():
     assert set(pipelined(decisions)) == {"w-1"}
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises for one job."""
 
@@ -204,5 +204,5 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 def test_accounts_stay_consistent_in_random_clusters(seed):
     wiring = policy(TIER, [Drf, Predicates, Proportion], actions=[Gangpreempt])
     decisions = crowded_world(seed).run(wiring)
-    claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
+    claimants = {one.task.rpartition("-t-")[0] for one in decisions.pipelined}
     assert {eviction.claimant for eviction in decisions.evictions} <= claimants

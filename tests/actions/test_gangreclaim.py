@@ -1,4 +1,4 @@
-"""gangreclaim: what a queue may take back for whole jobs, and from which queues."""
+"""gangreclaim: what a queue may reclaim for whole jobs, and from which queues."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_plugins_are_asked_about_all_pending_tasks_together():
     assert contexts == [(EvictionKind.GANG_RECLAIM, "w")]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises when asked whether the first job's queue is overused."""
 
@@ -78,5 +78,5 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 @pytest.mark.parametrize("seed", range(40))
 def test_accounts_stay_consistent_in_random_clusters(seed):
     decisions = crowded_world(seed).run(policy(TIER, [Capacity, Predicates], actions=[Gangreclaim]))
-    claimants = {promise.task.rpartition("-t-")[0] for promise in decisions.pipelined}
+    claimants = {one.task.rpartition("-t-")[0] for one in decisions.pipelined}
     assert {eviction.claimant for eviction in decisions.evictions} <= claimants

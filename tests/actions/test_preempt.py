@@ -1,4 +1,4 @@
-"""preempt: what is asked before, between and after evictions, and what a failure leaves behind."""
+"""preempt: checks before, between and after evictions, and the state after a failure."""
 
 import pytest
 
@@ -144,7 +144,7 @@ class TestErrorCache:
         assert self.run(role="") == ["v-t-2"]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Raises for one job."""
 

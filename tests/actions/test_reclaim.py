@@ -1,4 +1,4 @@
-"""reclaim: what a queue may take from others, and what a failure leaves behind."""
+"""reclaim: what a queue may take from other queues, and the state after a failure."""
 
 import pytest
 
@@ -33,8 +33,8 @@ def test_an_eviction_names_the_action_and_the_claimant():
 @pytest.mark.parametrize("cpu, occurred", [(3, False), (4, True)], ids=["room", "no room"])
 def test_a_pipelined_task_records_whether_a_task_was_evicted_for_it(cpu, occurred):
     world = World().node("n", cpu=4).job("v", queue="a", min_member=0, on=["n"])
-    (promise,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
-    assert promise.eviction_occurred is occurred
+    (pipelined_task,) = world.job("w", queue="b", cpu=cpu).run(FREE).pipelined
+    assert pipelined_task.eviction_occurred is occurred
 
 
 class TestOverused:
@@ -74,7 +74,7 @@ class TestOverused:
         assert "plugin shares (pumice-tests 1.0) failed in overused" in why["w1"]
 
 
-def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
+def test_a_failing_plugin_skips_the_job_and_no_other():
     class Moody(Plugin):
         """Fails for one job, after it has been asked once."""
 
@@ -99,7 +99,7 @@ def test_a_plugin_that_fails_costs_the_job_its_turn_and_nothing_else():
 
 def test_a_placement_that_a_plugin_refuses_is_tried_on_the_next_node():
     class Fussy(Plugin):
-        """Refuses one node at the last moment."""
+        """Refuses allocations on one node."""
 
         @hookimpl
         def on_allocate(self, task):

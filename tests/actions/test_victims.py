@@ -125,7 +125,7 @@ def compare(session, evictable):
     check(session, evictable.reclaimable(), lambda job: session.queues[job.queue].reclaimable)
 
 
-def check(session, found, concerns):
+def check(session, totals, concerns):
     for row, held in enumerate(session.nodes.held):
         expected = [
             h.task
@@ -135,7 +135,7 @@ def check(session, found, concerns):
             and h.status in PREEMPTABLE_STATUSES
             and h.task.preemptable
         ]
-        assert {t.uid for t in found.tasks[row]} == {t.uid for t in expected}
-        assert found.count[row] == len(expected)
-        total = sum((t.vector for t in expected), np.zeros_like(found.total[row]))
-        assert found.total[row].tolist() == total.tolist()
+        assert {t.uid for t in totals.tasks[row]} == {t.uid for t in expected}
+        assert totals.count[row] == len(expected)
+        total = sum((t.vector for t in expected), np.zeros_like(totals.total[row]))
+        assert totals.total[row].tolist() == total.tolist()

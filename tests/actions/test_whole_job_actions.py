@@ -1,4 +1,4 @@
-"""Options of the actions that place whole jobs: what they switch off leaves no eviction behind."""
+"""Options of the solver actions and of evict_stale_gangs."""
 
 import pytest
 
@@ -51,10 +51,10 @@ class TestConsolidate:
     def test_as_many_jobs_as_needed_move(self):
         assert self.limited(self.scattered(), -1) == ["u-0", "v-0"]
 
-    def test_none_may_move(self):
+    def test_with_a_limit_of_zero_no_job_moves(self):
         assert self.limited(self.scattered(), 0) == []
 
-    def test_the_limit_lets_one_more_through(self):
+    def test_the_limit_allows_one_more_job_than_it_says(self):
         assert self.limited(self.scattered(), 1) == ["u-0", "v-0"]
 
     def test_jobs_are_counted_in_the_order_of_their_names(self):
@@ -95,7 +95,7 @@ class TestSolveReclaim:
         decisions = run(self.movable(), "solve_reclaim", "kai_predicates", **options)
         assert evicted(decisions) == gone
 
-    def test_depth_leaves_the_jobs_behind_it_alone(self):
+    def test_jobs_beyond_the_queue_depth_are_not_considered(self):
         world = FairWorld()
         world.node("m", gpu=2)
         world.queue("a", 1)
@@ -107,7 +107,7 @@ class TestSolveReclaim:
         assert evicted(run(world, "solve_reclaim")) == ["w-0"]
         assert evicted(run(world, "solve_reclaim", queueDepth=1)) == []
 
-    def test_nobody_goes_for_a_gang_that_is_larger_than_the_cluster(self):
+    def test_no_task_is_evicted_for_a_gang_that_is_larger_than_the_cluster(self):
         world = FairWorld()
         world.node("m", gpu=1)
         world.queue("a", 9)
@@ -120,7 +120,7 @@ class TestSolveReclaim:
 
 class TestEvictStaleGangs:
     @pytest.mark.parametrize("grace, gone", [("0s", ["j-0"]), ("-1s", []), ("1h", [])])
-    def test_the_grace_period(self, grace, gone):
+    def test_a_stale_gang_is_evicted_once_the_grace_period_has_passed(self, grace, gone):
         world = FairWorld()
         world.node("m")
         world.queue("q")
@@ -128,14 +128,14 @@ class TestEvictStaleGangs:
         options = {"defaultStalenessGracePeriod": grace}
         assert evicted(run(world, "evict_stale_gangs", **options)) == gone
 
-    def test_who_is_on_a_node_that_is_gone_is_left_alone(self):
+    def test_tasks_on_a_deleted_node_are_left_alone(self):
         world = FairWorld()
         world.node("m")
         world.queue("q")
         world.job("j", "q", ask(on="gone"), ask(on="m"), ask(), stale_since=world.now - 60)
         assert evicted(run(world, "evict_stale_gangs")) == ["j-1"]
 
-    def test_since_when_is_remembered_for_the_next_cycle(self):
+    def test_the_start_of_the_grace_period_is_stored_for_the_next_cycle(self):
         world = FairWorld()
         world.node("m")
         world.queue("q")
@@ -149,7 +149,7 @@ class TestTooLarge:
     """Three tasks of two GPUs on two nodes of three: no eviction ever helps."""
 
     def tried(self, monkeypatch, *, shared=False, plain=(), **options):
-        """Whether a search was made; the reason is told in any case."""
+        """Whether a search was made; the reason is reported either way."""
         world = FairWorld()
         world.queue("a", 6)
         world.queue("b", 0)
@@ -171,15 +171,15 @@ class TestTooLarge:
         assert not decisions.evictions
         return bool(searched)
 
-    def test_it_is_refused_without_a_search(self, monkeypatch):
+    def test_a_job_larger_than_the_cluster_is_refused_without_a_search(self, monkeypatch):
         assert not self.tried(monkeypatch)
         assert not self.tried(monkeypatch, upstreamStaleReleases=True)
 
-    def test_without_the_shortcut_a_search_finds_out(self, monkeypatch):
+    def test_without_the_shortcut_a_search_is_made(self, monkeypatch):
         assert self.tried(monkeypatch, plain=["solver_search"])
 
-    def test_where_gpus_are_shared_only_kai_searches(self, monkeypatch):
-        """Its books may promise more than there is."""
+    def test_where_gpus_are_shared_only_searches_with_stale_releases_are_made(self, monkeypatch):
+        """Stale releases count GPUs twice, so the job may seem to fit."""
         assert self.tried(monkeypatch, shared=True, upstreamStaleReleases=True)
         assert not self.tried(monkeypatch, shared=True, plain=["solver_search"])
 
@@ -198,7 +198,7 @@ def test_the_old_name_of_an_option_works_with_a_warning():
     assert "'upstreamStaleReleases' since 0.2; 0.3 drops the old name" in warning
 
 
-def test_both_names_of_an_option_are_one_too_many():
+def test_giving_both_names_of_an_option_is_an_error():
     options = {"upstreamGhosts": True, "upstreamStaleReleases": False}
     table = {
         "actions": ["solve_reclaim"],

@@ -163,7 +163,7 @@ def _peers() -> Iterator[Case]:
 
 
 def _alone() -> Iterator[Case]:
-    """The work that nobody else was measured at."""
+    """The work without figures of a peer."""
     yield failing(1000)
     nothing: dict[str, Any] = {"placed": 0}
     makers: tuple[tuple[Callable[..., Case], int, int], ...] = (

@@ -103,8 +103,8 @@ def full_of_others(case: Case) -> Inventory:
         inventory.queues[name] = Queue(name, weight=1)
     request = Resource(8000, 4 * GI, {"pods": 1})
     for node in inventory.nodes:
-        for slot in range(4):
-            running_job(inventory, f"run-{node}-{slot}", "a", node, request, priority="low")
+        for number in range(4):
+            running_job(inventory, f"run-{node}-{number}", "a", node, request, priority="low")
     for number in range(case.jobs):
         add_gang(inventory, number, "a" if preempt else "b", case.tasks, request, priority="high")
     return inventory
@@ -156,8 +156,8 @@ def kai_full(case: Case) -> Inventory:
     kai_queues(inventory, {"a": half * 2} if preempt else {"a": half, "b": half})
     request = Resource(1000, 4 * GI, {"pods": 1, GPU: 1000})
     for node in inventory.nodes:
-        for slot in range(8):
-            name = f"run-{node}-{slot}"
+        for number in range(8):
+            name = f"run-{node}-{number}"
             running_job(inventory, name, "a", node, request, family="kai", priority="train")
     for number in range(case.jobs):
         add_gang(
@@ -178,8 +178,8 @@ def kai_half_used(case: Case) -> Inventory:
     kai_queues(inventory, {"a": case.nodes * 8})
     request = Resource(1000, 4 * GI, {"pods": 1, GPU: 1000})
     for node in inventory.nodes:
-        for slot in range(4):
-            name = f"run-{node}-{slot}"
+        for number in range(4):
+            name = f"run-{node}-{number}"
             running_job(inventory, name, "a", node, request, family="kai", priority="train")
     large = Resource(1000, 4 * GI, {"pods": 1, GPU: 8000})
     for number in range(case.jobs):

@@ -248,8 +248,8 @@ def _owner(api: str, kind: str, name: str) -> dict[str, Any]:
 
 
 def _condition(kind: str, status: str, reason: str = "") -> dict[str, Any]:
-    told = {"reason": reason, "message": f"kubelet says {reason}"} if reason else {}
-    return {"lastTransitionTime": _BORN, "status": status, "type": kind, **told}
+    details = {"reason": reason, "message": f"kubelet says {reason}"} if reason else {}
+    return {"lastTransitionTime": _BORN, "status": status, "type": kind, **details}
 
 
 def _toleration(key: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The ways to measure a case. Each call is one run, on a cluster and a scheduler of its own."""
+"""The measurements of a case. Each call is one run, on a cluster and a scheduler of its own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def explaining(case: Case, number: int, profile: Profile) -> Measured:
 
 
 def recording(case: Case, number: int, profile: Profile) -> Measured:
-    """With a ledger that keeps everything, compared with no ledger."""
+    """With a ledger that stores everything, compared with no ledger."""
     without = deciding(case, number, None)
     backend = MemoryBackend(case.cluster(case))
     ledger = Ledger()

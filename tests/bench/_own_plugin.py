@@ -1,4 +1,4 @@
-"""A filter as a user writes it on the first day: one node at a time, nothing remembered."""
+"""A filter as a user writes it on the first day: one node at a time, no cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Repair(Plugin):
 
 
 class RepairByRow(Plugin):
-    """The same, telling that the answer depends on the node alone."""
+    """The same, declaring that the answer depends on the node alone."""
 
     @hookimpl(scope="row")
     def predicate(self, task: Task, node: NodeHandle) -> FitError | None:

@@ -63,7 +63,7 @@ def count_key(kind: str) -> str:
 
 def problems(case: Case, measured: Measured) -> list[str]:
     """What came out otherwise than the case says."""
-    found = [
+    wrong = [
         f"{what} {got:,}, not {wanted:,}"
         for what, got, wanted in (
             ("placed", measured.placed, case.placed),
@@ -71,4 +71,4 @@ def problems(case: Case, measured: Measured) -> list[str]:
         )
         if got != wanted
     ]
-    return [*found, *measured.wrong]
+    return [*wrong, *measured.wrong]

@@ -88,8 +88,8 @@ def panels(seconds: Callable[[Case], float]) -> list[Panel]:
     ]
 
 
-def picture(found: Sequence[Panel]) -> str:
-    return draw("Cost of a cycle against nodes, tasks and victims", "CPU seconds", found)
+def picture(charts: Sequence[Panel]) -> str:
+    return draw("Cost of a cycle against nodes, tasks and victims", "CPU seconds", charts)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Every way of measuring, on a cluster of a few nodes: the counts must come out."""
+"""Every measurement, on a cluster of a few nodes: the counts must be right."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
-def test_a_case_comes_out_as_it_says(case: Case):
+def test_a_case_has_its_expected_counts(case: Case):
     measured = case.measure(case, 1, None)
     assert problems(case, measured) == []
     assert measured.cpu > 0
@@ -70,7 +70,7 @@ def test_a_case_comes_out_as_it_says(case: Case):
 @pytest.mark.parametrize(
     "case", [case for case in SMALL if case.measure in (recording, handing, reopening)]
 )
-def test_what_is_compared_has_its_base(case: Case):
+def test_relative_cases_measure_their_base(case: Case):
     assert case.measure(case, 0, None).base > 0
 
 
@@ -164,8 +164,8 @@ def test_a_sweep_asks_for_as_much_as_it_says():
     for _, quantity, lines in plot.sweeps():
         for cases in lines.values():
             for count, case in cases:
-                told = {"nodes": case.nodes, "tasks": case.placed, "victims": case.evicted}
-                assert told[quantity] == count
+                counts = {"nodes": case.nodes, "tasks": case.placed, "victims": case.evicted}
+                assert counts[quantity] == count
 
 
 def test_the_picture_of_the_docs_shows_the_sweeps():

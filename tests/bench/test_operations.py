@@ -1,4 +1,4 @@
-"""The engine does no more than it did: a cost that grows without anybody noticing is found here."""
+"""The engine does no more operations than recorded, so that no cost grows unnoticed."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ ROWS = [
 
 
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
-def test_nothing_is_done_more_often_than_recorded(case):
-    found = count_operations(case)
+def test_no_operation_is_counted_more_often_than_recorded(case):
+    counted = count_operations(case)
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if os.environ.get(UPDATE):
-        record[case.name] = found
+        record[case.name] = counted
         RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     known = record[case.name]
     grown = [
         f"{name}: {known[name]} before, {count} now"
-        for name, count in found.items()
+        for name, count in counted.items()
         if count > known[name] * SLACK
     ]
     assert not grown, (
@@ -81,8 +81,8 @@ def test_costs_grow_as_they_should(case, larger, what, most):
     assert after <= before * most, f"{what}: {before} for {case.name}, {after} with {larger}"
 
 
-def test_more_work_is_seen():
-    """Without what is remembered of nodes, far more of them are asked about."""
+def test_the_counters_see_extra_work():
+    """Without the node caches, plugins are called for far more nodes."""
     case = ROWS[0]
     plain = replace(case, policy={**case.policy, "scheduler": {"plain": ["node_cache"]}})
     assert count_operations(plain)[NODES] > 10 * count_operations(case)[NODES]

@@ -84,14 +84,14 @@ def test_a_target_is_met_within_its_bounds(target, row, met):
     assert target.met(row) is met
 
 
-def test_a_target_tells_its_bounds():
+def test_a_target_prints_its_bounds():
     assert str(Target(seconds=6, mib=1024)) == "6 s, 1024 MiB"
     assert str(Target(ratio=50)) == "50 x less"
 
 
 def test_the_unit_is_measured_again_when_it_is_old():
-    now, found = [0.0], iter([0.1, 0.3])
-    units = Units(lambda: next(found), lambda: now[0], stale=10)
+    now, measured = [0.0], iter([0.1, 0.3])
+    units = Units(lambda: next(measured), lambda: now[0], stale=10)
     assert units.near() == 0.1
     now[0] = 9.0
     assert units.near() == 0.1
@@ -100,8 +100,8 @@ def test_the_unit_is_measured_again_when_it_is_old():
     assert units.all == [0.1, 0.3]
 
 
-class Told:
-    """Answers runs as they are told and counts them."""
+class FixedRuns:
+    """Returns the given runs in order and counts the calls."""
 
     def __init__(self, *runs):
         self.runs, self.asked = runs, 0
@@ -116,33 +116,33 @@ class Told:
 
 
 def test_a_short_run_is_repeated_and_the_best_counts():
-    told = Told(Measured(0.5, 0.1), Measured(0.3, 0.2), Measured(0.4, 0.05))
-    assert told.best() == Measured(0.3, 0.05)
-    assert told.asked == SHORT_RUNS
+    runs = FixedRuns(Measured(0.5, 0.1), Measured(0.3, 0.2), Measured(0.4, 0.05))
+    assert runs.best() == Measured(0.3, 0.05)
+    assert runs.asked == SHORT_RUNS
 
 
 def test_a_long_run_is_repeated_when_asked():
-    told = Told(Measured(5.0), Measured(4.0))
-    assert told.best().cpu == 5.0
-    assert told.asked == 1
-    assert Told(Measured(5.0), Measured(4.0)).best(repeat=2).cpu == 4.0
+    runs = FixedRuns(Measured(5.0), Measured(4.0))
+    assert runs.best().cpu == 5.0
+    assert runs.asked == 1
+    assert FixedRuns(Measured(5.0), Measured(4.0)).best(repeat=2).cpu == 4.0
 
 
-def test_of_ratios_the_middle_one_counts():
-    told = Told(Measured(9.0, base=1.0), Measured(2.0, base=1.6), Measured(3.0, base=2.0))
-    best = told.best()
-    assert told.asked == RELATIVE_RUNS
+def test_the_median_ratio_counts():
+    runs = FixedRuns(Measured(9.0, base=1.0), Measured(2.0, base=1.6), Measured(3.0, base=2.0))
+    best = runs.best()
+    assert runs.asked == RELATIVE_RUNS
     assert (best.cpu, best.times) == (2.0, 1.5)
 
 
-def test_what_any_run_found_wrong_is_kept():
-    told = Told(Measured(0.5, wrong=("a",)), Measured(0.3), Measured(0.4, wrong=("a", "b")))
-    assert told.best().wrong == ("a", "b")
+def test_problems_of_all_runs_are_reported():
+    runs = FixedRuns(Measured(0.5, wrong=("a",)), Measured(0.3), Measured(0.4, wrong=("a", "b")))
+    assert runs.best().wrong == ("a", "b")
 
 
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
-    """Runs the bench on one case that gives what it is told."""
+    """Runs the bench on one case with the given result."""
 
     def main(measured, *arguments):
         monkeypatch.setattr(run, "CASES", [ALLOCATE])
@@ -166,12 +166,12 @@ def test_a_wrong_row_is_written_shown_and_fails(bench, capsys):
     code, rows = bench(replace(DONE, placed=7))
     assert code == 1
     assert rows[0]["placed"] == 7
-    told = capsys.readouterr().out
-    assert "WRONG" in told
-    assert "placed 7, not 10,000" in told
+    output = capsys.readouterr().out
+    assert "WRONG" in output
+    assert "placed 7, not 10,000" in output
 
 
-def test_a_word_that_no_case_has_is_an_error(bench, capsys):
+def test_a_keyword_that_matches_no_case_is_an_error(bench, capsys):
     with pytest.raises(SystemExit):
         bench(DONE, "-k", "nothing like it")
     assert "nothing like it" in capsys.readouterr().err

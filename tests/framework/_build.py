@@ -1,4 +1,4 @@
-"""Policies of classes for tests, and short words about decisions."""
+"""Policies made of plugin classes, and summaries of decisions."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def task(session: Session, name: str) -> Task:
 
 
 def bound(decisions: Decisions) -> dict[str, str]:
-    """Task name → node."""
+    """Task name → node of its bind."""
     return {bind.uid: bind.node for bind in decisions.binds}
 
 
 def pipelined(decisions: Decisions) -> dict[str, str]:
-    return {task.uid: task.node for task in decisions.pipelined}
+    return {one.uid: one.node for one in decisions.pipelined}
 
 
 def reasons(decisions: Decisions) -> dict[str, str]:

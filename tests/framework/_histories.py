@@ -25,7 +25,7 @@ FABRIC = "example.com/fabric"
 
 
 def volcano(seed: int) -> Inventory:
-    """A random cluster with some of what only few clusters have."""
+    """A random cluster with some rare features."""
     dice = random.Random(seed)
     inventory = seeded_world(seed).inventory
     names = sorted(inventory.nodes)
@@ -57,7 +57,7 @@ def rack(number: int) -> HyperNode:
 
 
 def kai(seed: int) -> Inventory:
-    """Queues in a tree, whole and shared GPUs, claims, binds under way, parts of jobs."""
+    """Queues in a tree, whole and shared GPUs, claims, pending bind requests, pod sets."""
     dice = random.Random(seed)
     world = FairWorld()
     names = [f"n{i}" for i in range(dice.randint(1, 5))]
@@ -149,7 +149,7 @@ class Life:
         self.dice = random.Random(self.seed)
 
     def goes_on(self, inventory: Inventory, *, rate: float = 0.2) -> Inventory:
-        """What has become of a cluster; its facts themselves are left as they are."""
+        """The inventory of the next cycle; the facts of the last one are not changed."""
         result = replace(
             inventory,
             pods=dict(inventory.pods),
@@ -173,7 +173,7 @@ class Life:
             self._rare(result)
         for uid, pod in inventory.pods.items():
             if pod.node_name and pod.node_name not in result.nodes:
-                result.pods.pop(uid, None)  # a node that goes takes its pods along
+                result.pods.pop(uid, None)  # the pods of a deleted node are deleted, too
         binds = result.others.get("BindRequest", {})
         for key, bind in list(binds.items()):
             if bind["spec"]["selectedNode"] not in result.nodes:
@@ -270,7 +270,7 @@ class Life:
                 del inventory.queues[name]
 
     def _rare(self, inventory: Inventory) -> None:
-        """Changes after which much has to be looked at again, or everything."""
+        """Changes that force a large refresh or a rebuild."""
         match self._pick(
             "node", "empty", "fabric", "class", "queue", "claim", "bind", "rack", "aim"
         ):

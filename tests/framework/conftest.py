@@ -51,18 +51,18 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """A site of the test's own; nothing that is really installed is found meanwhile."""
+    """A site of the test's own; really installed distributions are hidden meanwhile."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
 
     def installed() -> dict[str, tuple[object, ...]]:
-        found = EntryPoints(
+        points = EntryPoints(
             entry_point
             for distribution in distributions(path=[str(folder)])
             for entry_point in distribution.entry_points
         )
-        return {kind: tuple(found.select(group=group)) for kind, group in _scan.GROUPS.items()}
+        return {kind: tuple(points.select(group=group)) for kind, group in _scan.GROUPS.items()}
 
     monkeypatch.setattr(_scan, "scan", installed)
     before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""The ledger: stable names, only what was asked for, and no cost when it is off."""
+"""The ledger: stable names, only the requested events, and no cost when it is off."""
 
 import json
 import types
@@ -34,7 +34,7 @@ def record(points=None, *, statements=True, policy_=POLICY):
     return events, decisions
 
 
-def test_a_ledger_without_a_sink_keeps_the_same_events():
+def test_a_ledger_without_a_sink_stores_the_same_events():
     handed, _ = record()
     ledger = Ledger()
     world().run(POLICY, ledger=ledger, verify=False)
@@ -43,14 +43,14 @@ def test_a_ledger_without_a_sink_keeps_the_same_events():
     assert ledger.sequence == len(handed)
 
 
-def test_a_ledger_with_a_sink_keeps_nothing():
+def test_a_ledger_with_a_sink_stores_nothing():
     ledger = Ledger(lambda event: None)
     world().run(POLICY, ledger=ledger, verify=False)
     assert list(ledger.events()) == []
     assert ledger.sequence > 0
 
 
-def test_what_changes_after_an_answer_is_kept_as_it_was():
+def test_an_event_does_not_change_with_its_objects():
     said = []
 
     class Fickle(Plugin):
@@ -81,7 +81,7 @@ def test_events_are_plain_data():
     json.dumps(events, allow_nan=False)
 
 
-def test_a_vote_tells_who_was_asked_what_and_the_answer():
+def test_a_vote_records_plugin_arguments_and_answer():
     events, _ = record(["job_ready"])
     votes = [e for e in events if e["event"] == "vote"]
     assert votes[0] | {"seq": 0} == {
@@ -102,12 +102,12 @@ def test_a_vote_tells_who_was_asked_what_and_the_answer():
 )
 def test_recording_one_point_records_only_it(point):
     events, _ = record([point], statements=False)
-    told = {e["point"].removesuffix("_key") for e in events if "point" in e}
-    assert told == {point}
+    recorded = {e["point"].removesuffix("_key") for e in events if "point" in e}
+    assert recorded == {point}
     assert {e["event"] for e in events if "point" not in e} <= {"action"}
 
 
-def test_node_questions_are_recorded_by_vector():
+def test_node_queries_are_recorded_as_vectors():
     events, _ = record(["predicate", "node_order"], statements=False)
     verdicts = [e for e in events if e["event"] == "verdicts"]
     assert verdicts[0] | {"seq": 0} == {
@@ -127,7 +127,7 @@ def test_statements_can_be_left_out():
     assert {e["event"] for e in events} == {"action"}
 
 
-def test_doing_and_undoing_are_recorded():
+def test_operations_and_their_undo_are_recorded():
     events = []
     cluster = world().job("run", on=["b"])
     session = cluster.session(POLICY, ledger=Ledger(events.append, []))
@@ -221,7 +221,7 @@ def test_a_method_that_takes_all_arguments_is_called_directly():
 # -- plain values
 
 
-def test_values_are_kept_as_names_and_summaries():
+def test_values_are_recorded_as_names_and_summaries():
     session = world().session(POLICY)
     assert plain(task(session, "j-t-0")) == "ns/j-t-0"
     assert plain(session.jobs["ns/j"]) == "ns/j"

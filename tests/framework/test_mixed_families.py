@@ -50,15 +50,15 @@ class TestTheExample:
             ("demo/batch-3", "reclaim", "demo/shop"),
             ("demo/batch-2", "solve_reclaim", "demo/camera"),
         ]
-        promises = {promise.task: promise.node for promise in decisions.pipelined}
-        assert promises == {
+        pipelined = {one.task: one.node for one in decisions.pipelined}
+        assert pipelined == {
             "demo/shop": "east",
             "demo/camera": "east",
             "demo/batch-2": "west",
         }
         assert len(self.decisions(cycles=2).binds) == 2
 
-    def test_the_page_shows_the_policy_as_it_is(self):
+    def test_the_docs_page_shows_the_policy_of_the_example(self):
         page = (DOCS / "mixing-families.md").read_text("utf-8")
         assert (EXAMPLE / "policy.toml").read_text("utf-8") in page
         assert load_policy(EXAMPLE / "policy.toml", env={}).warnings == ()
@@ -67,7 +67,7 @@ class TestTheExample:
 class TestVolcanoInTheSolver:
     FAIR = ("fairshare", "gang")
 
-    def test_a_job_is_not_placed_before_it_is_let_in(self):
+    def test_a_job_is_not_placed_before_it_is_inqueue(self):
         world = World().node("a").job("j", phase="Pending", min_resources=None)
         gated = made("fair_allocate", "enqueue", plugins=["gang"])
         assert run(world, gated).binds == []
@@ -75,7 +75,7 @@ class TestVolcanoInTheSolver:
         ungated = run(world, made("fair_allocate", plugins=["gang"]))
         assert len(ungated.binds) == 1
 
-    def test_a_job_that_waits_is_let_in_as_allocate_does(self):
+    def test_a_pending_job_becomes_inqueue_as_in_allocate(self):
         world = World().node("a", cpu=1).job("j", cpu=2, phase="")
         decisions = run(world, made("fair_allocate", plugins=["gang"]))
         assert [state.phase for state in decisions.jobs] == ["Inqueue"]
@@ -85,32 +85,32 @@ class TestVolcanoInTheSolver:
         assert run(world, made("fair_allocate", plugins=["gang"])).binds == []
         assert len(run(world, made("fair_allocate", plugins=["nodeorder"])).binds) == 2
 
-    def test_roles_come_first_and_go_last(self):
+    def test_tasks_of_role_minimums_are_placed_first_and_evicted_last(self):
         world = World().node("a", cpu=8)
         world.job("j", tasks=0, min_member=2, min_task_member={"ps": 1, "w": 1})
         for number, role in enumerate(["w", "w", "w", "ps"]):
             world.pod(f"p{number}", "ns/j", role=role, created=float(number))
         session = world.session(policy([]))
-        chunks, job = TaskBatches(session.ask), session.jobs["ns/j"]
-        assert [task.name for task in chunks.to_allocate(job, real=True)] == ["p0", "p3"]
+        batches, job = TaskBatches(session.ask), session.jobs["ns/j"]
+        assert [task.name for task in batches.to_allocate(job, real=True)] == ["p0", "p3"]
         statement = session.statement()
         for name in ("p3", "p2", "p1", "p0"):
             statement.allocate(session.cluster.tasks[name], 0)
-        gone, more = chunks.to_evict(job)
+        gone, more = batches.to_evict(job)
         assert ([task.name for task in gone], more) == (["p2"], True)
         left = job.subset([t for t in job.tasks.values() if t.name in ("p0", "p3")])
-        assert {task.name for task in chunks.to_evict(left)[0]} == {"p0", "p3"}
+        assert {task.name for task in batches.to_evict(left)[0]} == {"p0", "p3"}
         statement.discard()
 
-    def test_a_role_that_has_its_minimum_does_not_come_first(self):
+    def test_a_role_at_its_minimum_is_not_placed_first(self):
         world = World().node("a", cpu=8)
         world.job("j", tasks=0, min_member=3, min_task_member={"ps": 1, "w": 1})
         world.pod("p0", "ns/j", role="ps", node="a")
         for number, role in enumerate(["x", "ps", "w"], 1):
             world.pod(f"p{number}", "ns/j", role=role, created=float(number))
         session = world.session(policy([]))
-        chunk = TaskBatches(session.ask).to_allocate(session.jobs["ns/j"], real=True)
-        assert [task.name for task in chunk] == ["p3", "p1"]
+        batch = TaskBatches(session.ask).to_allocate(session.jobs["ns/j"], real=True)
+        assert [task.name for task in batch] == ["p3", "p1"]
 
     def test_a_failed_gang_leaves_nothing_behind(self):
         world = World().node("a", cpu=3).job("j", tasks=4).job("k", created=9.0)
@@ -138,13 +138,19 @@ class TestVolcanoInTheSolver:
                 "old-t-0",
             ),
         ],
-        ids=["plain", "not preemptable", "preemptable", "nobody asks", "system pod"],
+        ids=[
+            "plain",
+            "not preemptable",
+            "preemptable",
+            "system pod without conformance",
+            "system pod",
+        ],
     )
-    def test_marks_that_spare_a_job(self, pod, plugins, taken):
+    def test_annotations_that_protect_a_job(self, pod, plugins, taken):
         decisions = run(self.victims(**pod), made("solve_reclaim", plugins=list(plugins)))
         assert [eviction.uid for eviction in decisions.evictions] == [taken]
 
-    def test_who_never_preempts_takes_nothing(self):
+    def test_a_job_that_never_preempts_has_no_victims(self):
         world = self.victims()
         world.inventory.pods["x-t-0"].preemption_policy = "Never"
         assert run(world, made("solve_reclaim", plugins=list(self.FAIR))).evictions == []
@@ -179,14 +185,14 @@ class TestGpusOfBothFamilies:
         task = build_cluster(world.inventory, now=1.0).tasks["v-0"]
         assert (task.gpu.kind, task.gpu.milli) == ("regular", 1000)
 
-    def test_those_of_another_maker_too(self):
+    def test_gpus_of_other_vendors_count_alike_too(self):
         world = self.mixed(amd_gpu=1)
         cluster = build_cluster(world.inventory, now=1.0)
         gpu = cluster.dimensions.position["nvidia.com/gpu"]
         assert cluster.nodes.idle[0, gpu] == 1000
         assert cluster.nodes.idle.min() >= 0
 
-    def test_annotations_for_parts_are_those_of_kai_alone(self):
+    def test_gpu_fraction_annotations_count_for_kai_only(self):
         world = self.mixed(nvidia_gpu=1)
         world.inventory.pods["v-0"].annotations["gpu-fraction"] = "0.5"
         task = build_cluster(world.inventory, now=1.0).tasks["v-0"]
@@ -214,12 +220,12 @@ class TestKaiInTheGreedyActions:
         world.inventory.pods["j-0"].request.scalars["nvidia.com/gpu"] = 0
         assert len(run(world, greedy).binds) == 3
 
-    def test_one_pod_set_is_no_division(self):
+    def test_a_single_pod_set_makes_no_sub_jobs(self):
         job = build_cluster(self.jobs().inventory, now=1.0).jobs["ns/j"]
         assert not job.has_sub_job_policy
         assert len(run(self.jobs(), made("allocate", plugins=["gang"])).binds) == 1
 
-    def test_parts_of_gpus_are_left_to_others(self):
+    def test_gpu_fractions_are_left_to_other_actions(self):
         world = self.jobs(fraction=0.5)
         alone = run(world, made("allocate", plugins=["gang"]))
         assert alone.binds == []
@@ -228,7 +234,7 @@ class TestKaiInTheGreedyActions:
         assert [bind.gpu_groups for bind in both.binds] == [("n/shared-1",)]
 
     @pytest.mark.parametrize("where", ["job", "sub-group", "inner sub-group"])
-    def test_topologies_are_left_to_others(self, where):
+    def test_topologies_are_left_to_other_actions(self, where):
         constraint = {"topology": "dc", "requiredTopologyLevel": "rack"}
         world = self.jobs(sub_group="a")
         group = world.inventory.groups["ns/j"]
@@ -243,7 +249,7 @@ class TestKaiInTheGreedyActions:
         assert "topology" in refusal.message
 
     @pytest.mark.parametrize("preemptibility, taken", [("non-preemptible", 0), ("preemptible", 1)])
-    def test_firm_jobs_are_not_taken(self, preemptibility, taken):
+    def test_non_preemptible_jobs_are_not_evicted(self, preemptibility, taken):
         world = self.jobs(gpu=4, on="n")
         world.inventory.groups["ns/j"].preemptibility = preemptibility
         world.job("x", "q", ask(), priority=90)
@@ -251,7 +257,7 @@ class TestKaiInTheGreedyActions:
         decisions = run(world, made("allocate", "preempt", plugins=plugins))
         assert len(decisions.evictions) == taken
 
-    def test_victims_that_share_a_gpu_give_it_back(self):
+    def test_victims_that_share_a_gpu_free_it(self):
         world = self.jobs(fraction=0.5, on="n", labels={"runai-gpu-group": "g"})
         session = world.open("elastic").session
         gpu = session.nodes.dimensions.position["nvidia.com/gpu"]

@@ -1,4 +1,4 @@
-"""A plugin that raises costs the job being decided its turn, and nothing else."""
+"""When a plugin raises, the job being decided is skipped, and no other."""
 
 import pytest
 
@@ -76,11 +76,11 @@ TURNS = {
 
 def world_for(name):
     world = crowd()
-    if name == "job_pipelined":  # asked only of jobs that are not ready
+    if name == "job_pipelined":  # called only for jobs that are not ready
         world.inventory.groups["ns/bad"].min_member = 3
         del world.inventory.pods["bad-t-9"]
         world.pod("bad-t-2", "ns/bad", cpu=9)
-    if "static" in name or "row" in name:  # a class of its own, for what is shared is asked once
+    if "static" in name or "row" in name:  # its own task class: answers are cached
         for pod in world.inventory.pods.values():
             if pod.group == "ns/bad" and pod.request.cpu:
                 pod.node_selector = {"kubernetes.io/os": "linux"}
@@ -90,7 +90,7 @@ def world_for(name):
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_it_costs_the_job_its_turn_and_the_reason_names_the_plugin(name):
+def test_the_job_is_skipped_and_the_reason_names_the_plugin(name):
     world, entry = world_for(name), TURNS[name]
     decisions = run(world, entry)
     assert {uid.split("-")[0] for uid in bound(decisions)} == {"first", "last"}
@@ -104,8 +104,8 @@ def test_it_costs_the_job_its_turn_and_the_reason_names_the_plugin(name):
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_nothing_of_the_turn_is_left(name):
-    """The others get the same places as when the job were not there."""
+def test_the_failed_job_leaves_no_placement(name):
+    """The others are placed as if the job did not exist."""
     world, entry = world_for(name), TURNS[name]
     without = world_for(name)
     del without.inventory.groups["ns/bad"]
@@ -121,7 +121,7 @@ def test_it_is_fatal_where_the_policy_says_so(name):
     assert e.value.exit_status == 1
 
 
-# -- order questions
+# -- order points
 
 
 ORDERS = {
@@ -132,7 +132,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_in_an_order_question_it_abstains(name):
+def test_in_an_order_point_it_abstains(name):
     expected = run(crowd())
     decisions = run(crowd(), ORDERS[name])
     assert decisions.binds == expected.binds
@@ -140,7 +140,7 @@ def test_in_an_order_question_it_abstains(name):
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_in_an_order_question_it_is_fatal_where_the_policy_says_so(name):
+def test_in_an_order_point_it_is_fatal_where_the_policy_says_so(name):
     world = crowd().job("other", queue="r")
     with pytest.raises(PluginError, match=name):
         run(world, ORDERS[name], how="raise")
@@ -148,7 +148,7 @@ def test_in_an_order_question_it_is_fatal_where_the_policy_says_so(name):
 
 @pytest.mark.parametrize("point", ["job_order", "task_order"])
 @pytest.mark.parametrize("answer", [None, "raise"])
-def test_a_key_without_an_opinion_lets_the_next_one_decide(point, answer):
+def test_a_key_of_none_lets_the_next_plugin_decide(point, answer):
     def key(self, item):
         if answer == "raise":
             raise ZeroDivisionError("oops")
@@ -186,26 +186,26 @@ def test_a_key_without_an_opinion_lets_the_next_one_decide(point, answer):
 
 
 def test_an_error_at_the_end_does_not_lose_what_was_decided():
-    told = []
+    closed = []
 
     class Close(Plugin):
         @hookimpl
         def on_session_close(self):
-            told.append(self.name)
+            closed.append(self.name)
 
     decisions = run(crowd(), faulty("on_session_close"), plugin_entry(Close))
     assert len(decisions.binds) == 7
     assert phases(decisions)["first"] == "Inqueue"
-    assert told == ["close"]
+    assert closed == ["close"]
 
 
 def test_a_plugin_that_cannot_open_ends_the_cycle():
-    """To go on without it would decide by another policy."""
+    """Going on without it would decide by another policy."""
     with pytest.raises(PluginError, match="on_session_open"):
         run(crowd(), faulty("on_session_open"))
 
 
-def test_errors_are_counted_and_a_later_action_starts_anew():
+def test_errors_are_counted_and_a_later_action_retries_the_job():
     world = crowd()
     session = world.session(
         policy([Gang], [faulty("allocatable", "queue", "task")], on_plugin_error="isolate")
@@ -221,7 +221,7 @@ def test_errors_are_counted_and_a_later_action_starts_anew():
     assert session.nodes.used.sum() == 0
 
 
-def test_statements_that_nobody_closed_are_discarded_with_the_turn():
+def test_unclosed_statements_are_discarded_with_the_failed_job():
     session = crowd().session(policy([Gang], on_plugin_error="isolate"))
     with session.turn(session.jobs["ns/bad"]):
         outer, inner = session.statement(), session.statement()

@@ -1,4 +1,4 @@
-"""Doing without shortcuts: how a policy and the command line say so, and who hears of it."""
+"""Disabling shortcuts: in a policy, on the command line, and in sessions."""
 
 import re
 from pathlib import Path
@@ -41,16 +41,16 @@ class TestPolicy:
         assert set(made.shortcuts) == {*FRAMEWORK_NAMES, "victims"}
         assert all(made.uses(name) for name in made.shortcuts)
 
-    def test_those_named_are_done_without(self, tmp_path):
+    def test_named_shortcuts_are_disabled(self, tmp_path):
         made = policy(tmp_path, 'plain = ["order_keys", "victims"]')
         unused = [name for name in made.shortcuts if not made.uses(name)]
         assert unused == ["order_keys", "victims"]
 
-    def test_all_means_every_one(self, tmp_path):
+    def test_all_disables_every_shortcut(self, tmp_path):
         made = policy(tmp_path, f'plain = ["{ALL}"]')
         assert not any(made.uses(name) for name in made.shortcuts)
 
-    def test_the_environment_names_them_in_a_row(self, tmp_path):
+    def test_the_environment_takes_a_list_of_shortcuts(self, tmp_path):
         env = {"PUMICE_SCHEDULER__PLAIN": "order_keys, gc_pause"}
         assert policy(tmp_path, "", env=env).scheduler.plain == ("order_keys", "gc_pause")
 
@@ -66,11 +66,11 @@ class TestPolicy:
         assert f"did you mean '{right}'?" in problem
         assert f"'{wrong}'" in problem
 
-    def test_a_name_like_no_other_is_reported_with_all_there_are(self, tmp_path):
+    def test_an_unknown_name_without_a_near_one_lists_all(self, tmp_path):
         with pytest.raises(PolicyError, match=r"one of node_cache, .*, all\), not 'zzz'"):
             policy(tmp_path, 'plain = ["zzz"]')
 
-    def test_more_can_be_done_without_later(self, tmp_path):
+    def test_more_shortcuts_can_be_disabled_later(self, tmp_path):
         made = policy(tmp_path, 'plain = ["order_keys"]')
         assert made.without([]) is made
         without = made.without(["node_cache", "order_keys"])
@@ -84,7 +84,7 @@ class TestOldNames:
         with pytest.warns(DeprecationWarning, match=f"'{old}' is called '{new}' since 0.2; 0.3"):
             assert policy(tmp_path, f'plain = ["{old}"]').scheduler.plain == (new,)
 
-    def test_several_old_names_of_one_shortcut_are_that_one(self, tmp_path):
+    def test_several_old_names_of_one_shortcut_count_once(self, tmp_path):
         with pytest.warns(DeprecationWarning, match="shortcut"):
             made = policy(tmp_path, "").without(["answers", "spans", "keys"])
         assert made.scheduler.plain == ("node_cache", "order_keys")
@@ -94,7 +94,7 @@ class TestOldNames:
 
 
 class TestDeclared:
-    """A plugin or action of any distribution may take shortcuts, too."""
+    """A plugin or action of any distribution may declare shortcuts, too."""
 
     @pytest.fixture
     def made(self):
@@ -119,11 +119,11 @@ class TestDeclared:
         return make
 
     @pytest.mark.parametrize("plain, taken", [((), True), (("own_cache",), False)])
-    def test_it_is_taken_unless_the_policy_does_without(self, made, plain, taken):
+    def test_a_shortcut_is_taken_unless_the_policy_disables_it(self, made, plain, taken):
         session = Scheduler(MemoryBackend(Inventory()), made(*plain)).open_session()
         assert session.state["uses"] is taken
 
-    def test_it_is_among_those_that_are_known(self, made):
+    def test_a_declared_shortcut_is_known(self, made):
         assert made().shortcuts["own_cache"].instead == "it is not"
         with pytest.raises(PolicyError, match="did you mean 'own_cache'"):
             made("own_cahce")
@@ -132,7 +132,7 @@ class TestDeclared:
 class TestCommandLine:
     @pytest.fixture
     def plain_of(self, monkeypatch):
-        """The shortcuts that the schedulers of a command do without."""
+        """The shortcuts that are disabled in the schedulers of a command."""
         seen = []
         init = Scheduler.__init__
 
@@ -144,7 +144,7 @@ class TestCommandLine:
         return seen
 
     @pytest.mark.parametrize("command", [("run", DEMO), ("test", SCENARIO)])
-    def test_every_name_given_is_done_without(self, command, plain_of):
+    def test_every_given_shortcut_is_disabled(self, command, plain_of):
         arguments = [*map(str, command), "--plain", "order_keys", "--plain", "node_cache"]
         result = CliRunner().invoke(main, arguments, prog_name="pumice")
         assert result.exit_code == 0, result.output
@@ -158,14 +158,14 @@ class TestCommandLine:
         assert "bound" in with_all
         assert without == with_all
 
-    def test_so_they_do_in_other_processes(self):
+    def test_decisions_stay_the_same_in_worker_processes(self):
         files = [str(file) for file in sorted(SCENARIO.parent.glob("*.yaml"))[:4]]
         result = CliRunner().invoke(main, ["test", *files, "-j", "2", "--plain", ALL])
         assert result.exit_code == 0, result.output
         assert " passed, 0 failed" in result.output
 
     @pytest.mark.parametrize("command", [("run", DEMO), ("test", SCENARIO)])
-    def test_a_wrong_name_ends_it(self, command):
+    def test_an_unknown_shortcut_ends_the_command(self, command):
         arguments = [*map(str, command), "--plain", "order_kees"]
         result = CliRunner().invoke(main, arguments, prog_name="pumice")
         assert result.exit_code == 2
@@ -174,7 +174,7 @@ class TestCommandLine:
 
 
 def test_every_shortcut_is_one_that_the_code_takes():
-    """A name that nobody asks for would be done without in vain."""
+    """Disabling a shortcut that no code takes would have no effect."""
     sources = [
         file
         for part in ("framework", "builtin_plugins", "builtin_actions")

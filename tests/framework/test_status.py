@@ -1,4 +1,4 @@
-"""The end of a cycle: phases, reasons, messages, and what is pipelined."""
+"""The end of a cycle: phases, reasons, messages, and pipelined tasks."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_phases(statuses, minimum, before, phase):
     assert counted_phase(job) == phase
 
 
-def test_a_leaving_pod_without_a_node_does_not_count():
+def test_a_terminating_pod_without_a_node_does_not_count():
     job = job_with(_S.RELEASING)
     task_ = next(iter(job.tasks.values()))
     task_.node = ""
@@ -75,7 +75,7 @@ def test_a_leaving_pod_without_a_node_does_not_count():
         ({"type": "Scheduled", "status": "True", "transitionID": "now"}, "Running"),
     ],
 )
-def test_a_running_job_that_this_cycle_found_short_is_unknown(condition, shown):
+def test_a_running_job_below_its_minimum_is_unknown(condition, shown):
     job = job_with(_S.RUNNING, phase="Running")
     job.conditions = [condition]
     assert shown_phase(job, "now") == shown
@@ -84,7 +84,7 @@ def test_a_running_job_that_this_cycle_found_short_is_unknown(condition, shown):
 # -- reasons
 
 
-def test_the_reason_counts_statuses_and_tells_the_first_task():
+def test_the_reason_counts_statuses_and_names_the_first_task():
     job = job_with(_S.PENDING, _S.PENDING, _S.RUNNING, min_member=3)
     job.fit_errors["j-t-1"] = FitErrors.for_all(FitError.of("Insufficient cpu"), 4)
     assert fit_error_text(job) == (
@@ -100,7 +100,7 @@ def test_a_ready_job_says_so():
     )
 
 
-def test_a_job_with_nothing_to_wait_for_has_no_reason():
+def test_a_job_without_pending_tasks_has_no_reason():
     assert job_reason(job_with(_S.RUNNING, _S.SUCCEEDED)) == ""
     assert job_reason(job_with(_S.BINDING)) == ""
 
@@ -111,7 +111,7 @@ def test_a_plugins_error_is_the_reason():
     assert job_reason(job) == "last"
 
 
-def test_refusals_are_told_each_once():
+def test_each_refusal_is_reported_once():
     job = job_with(_S.PENDING)
     job.refusals += [Refusal("Q", "too much"), Refusal("Q", "too much"), Refusal("R", "no")]
     assert job_reason(job).endswith(". too much; no")
@@ -155,7 +155,7 @@ def test_refusals_are_told_each_once():
     ],
     ids=["allocated", "pipelined", "pipelined by eviction", "pending", "other"],
 )
-def test_why_one_task_does_not_run(last, expected):
+def test_messages_of_single_tasks(last, expected):
     job = job_with(_S.PENDING)
     one = next(iter(job.tasks.values()))
     job.fit_errors[one.uid] = FitErrors.for_all(FitError.of("full"), 1)
@@ -163,13 +163,13 @@ def test_why_one_task_does_not_run(last, expected):
     assert scheduling_reason(one) == expected
 
 
-def test_a_task_that_nobody_asked_about_has_no_message():
+def test_a_task_that_was_not_considered_has_no_message():
     one = next(iter(job_with(_S.PENDING).tasks.values()))
     assert scheduling_reason(one) == ("Unschedulable", "", "")
 
 
-def test_what_was_tried_and_taken_back_shows_in_the_reason():
-    """One task of the gang finds a place, the other does not: nothing is bound."""
+def test_a_discarded_placement_shows_in_the_reason():
+    """One task of the gang fits, the other does not: nothing is bound."""
     world = World().node("a", cpu=1).job("j", tasks=2)
     decisions = world.run(policy([Gang], [Predicates]))
     assert reasons(decisions)["j"] == (
@@ -182,7 +182,7 @@ def test_what_was_tried_and_taken_back_shows_in_the_reason():
 # -- closing
 
 
-def test_a_closed_session_tells_jobs_tasks_and_promises():
+def test_a_closed_session_reports_jobs_tasks_and_pipelined_tasks():
     world = World().node("a", cpu=2).node("b", cpu=1).job("run", on=["a"], phase="Running")
     world.job("leaves", on=["b"], pod={"deleted": 1.0}, phase="Running").job("wait", tasks=2)
     decisions = world.run(policy([Gang], [Predicates]))
@@ -196,7 +196,7 @@ def test_a_closed_session_tells_jobs_tasks_and_promises():
     assert decisions.as_json()["pipelined"] == [{"task": "ns/wait-t-1", "node": "b"}]
 
 
-def test_closing_tells_the_plugins_first():
+def test_closing_notifies_the_plugins_first():
     seen = []
 
     class Watcher(Plugin):

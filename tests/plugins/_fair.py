@@ -88,7 +88,7 @@ class FairWorld:
         min_member: int | None = None,
         **facts: Any,
     ) -> None:
-        """A job of namespace ``ns``, whose pods are all needed unless told otherwise."""
+        """A job of namespace ``ns``, whose pods are all needed unless ``min_member`` is given."""
         uid = f"ns/{name}"
         self.inventory.groups[uid] = PodGroup(
             uid,
@@ -159,26 +159,26 @@ class FairWorld:
         self, preemptor: str, *victims: str, allow_consolidating: bool = True
     ) -> SimpleNamespace:
         """What a validator is given: all of a job against these tasks."""
-        found: dict[str, SimpleNamespace] = {}
+        by_job: dict[str, SimpleNamespace] = {}
         for name in victims:
             task = self.task(name)
             assert task.job is not None
-            entry = found.setdefault(task.job.uid, SimpleNamespace(job=task.job, tasks=[]))
+            entry = by_job.setdefault(task.job.uid, SimpleNamespace(job=task.job, tasks=[]))
             entry.tasks.append(task)
         job = self.job_of(preemptor)
         return SimpleNamespace(
             preemptor=job.subset(job.tasks.values()),
-            victims=found,
+            victims=by_job,
             allow_consolidating=allow_consolidating,
         )
 
     def shares(self, *queues: str) -> list[float]:
         """Fair shares of GPUs, in whole ones."""
-        told = (self.session.ask.get_queue_fair_share(self.queue_of(name)) for name in queues)
-        return [share.get(GPU) / 1000 for share in told if share is not None]
+        given = (self.session.ask.get_queue_fair_share(self.queue_of(name)) for name in queues)
+        return [share.get(GPU) / 1000 for share in given if share is not None]
 
     def first(self, left: str, right: str, **jobs: Any) -> str:
-        """Which of two queues is served first, asked both ways round."""
+        """The queue that is served first, compared in both directions."""
         l_queue, r_queue = self.queue_of(left), self.queue_of(right)
         l_job, r_job = (
             self.job_of(jobs[name]) if name in jobs else None for name in ("left_job", "right_job")

@@ -131,11 +131,11 @@ class Kube:
         if error is not None:
             return {"*": (error.code, error.reasons)}
         verdicts = self.session.queries.verdicts(task)
-        found = {}
+        by_node = {}
         for row, node_name in enumerate(self.session.nodes.names):
             error = verdicts.error(row)
-            found[node_name] = None if error is None else (error.code, error.reasons)
-        return found
+            by_node[node_name] = None if error is None else (error.code, error.reasons)
+        return by_node
 
     def fitting(self, name: str) -> set[str]:
         return {node_name for node_name, error in self.verdicts(name).items() if error is None}

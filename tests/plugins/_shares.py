@@ -121,6 +121,10 @@ class SharedWorld:
         result: list[float] = self.session.queries.scores(self.task(name), rows).tolist()
         return result
 
+    def gpu_score(self, name: str, group: str) -> float:
+        """The score of a GPU group of the first node for a task."""
+        return self.session.ask.gpu_order(self.task(name), self.session.nodes.view(), 0, group)
+
     def refusals(self, name: str) -> dict[str, str]:
         """Node → why the filters refuse it for a task; those that accept are left out."""
         task, queries = self.task(name), self.session.queries

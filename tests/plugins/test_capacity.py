@@ -70,7 +70,7 @@ class TestFlat:
         plugin = world.open("capacity")
         assert plugin.allocatable(world.session.queues["a"], world.task("x-0"))
 
-    def test_refusals_tell_the_queue_and_what_is_short(self, world):
+    def test_refusals_name_the_queue_and_the_missing_resources(self, world):
         world.node("n1", cpu=4)
         world.queue("a", limit={"cpu": 1})
         world.job("x", {"cpu": 2}, queue="a", phase="Pending", min_resources={"cpu": 2})
@@ -78,7 +78,7 @@ class TestFlat:
         assert plugin.job_enqueueable(job) == REJECT
         assert job.refusals[-1].message == "queue a resource quota insufficient: insufficient cpu"
 
-    def test_what_is_let_in_counts_for_the_next(self, world):
+    def test_an_admitted_job_counts_for_the_next_job(self, world):
         world.node("n1", cpu=4)
         world.queue("a", limit={"cpu": 3})
         for name in ("x", "y"):
@@ -88,7 +88,7 @@ class TestFlat:
         plugin.job_enqueued(world.job_of("x"))
         assert plugin.job_enqueueable(world.job_of("y")) == REJECT
 
-    def test_messages_get_copies(self, world):
+    def test_messages_are_given_copies(self, world):
         world.node("n1", cpu=4)
         world.queue("a", deserved={"cpu": 2})
         world.job("r", {"cpu": 1, "on": "n1"}, queue="a")
@@ -98,7 +98,7 @@ class TestFlat:
         assert plugin.get_queue_allocated_resources(queue).cpu == 1000
         assert plugin.get_queue_deserved_resources(queue).cpu == 2000
 
-    def test_gang_preempt_leaves_everybody_to_the_other_plugins(self, world):
+    def test_gang_preempt_leaves_all_victims_to_the_other_plugins(self, world):
         world.node("n1", cpu=4)
         world.job("r", {"cpu": 1, "on": "n1"})
         plugin = world.open("capacity")
@@ -155,7 +155,7 @@ class TestTree:
             ({"root": "", "a": "", "c": "a"}, "job ns/x is in queue a, which has queues below it"),
         ],
     )
-    def test_a_faulty_tree_starts_nothing(self, world, queues, fault):
+    def test_with_an_invalid_queue_tree_nothing_is_allowed(self, world, queues, fault):
         world.node("n1")
         for name, parent in queues.items():
             world.queue(name, parent=parent, deserved={"cpu": 4})
@@ -172,7 +172,7 @@ class TestTree:
         assert plugin.unified_evictable(context, [task]) == []
         world.allocate("x-0", node="n1").discard()
 
-    def test_leaves_go_before_inner_queues(self, world):
+    def test_leaf_queues_come_before_inner_queues(self, world):
         tree(world)
         plugin, queues = world.open("capacity", hierarchy=True), world.session.queues
         assert plugin.queue_order(queues["a1"], queues["b"]) < 0
@@ -233,7 +233,7 @@ class TestUndo:
         statement.discard()
         assert state(plugin) == before
 
-    def test_reserved_room_becomes_real_and_is_reserved_again(self, world):
+    def test_a_reservation_becomes_an_allocation_and_is_restored_by_undo(self, world):
         world.node("n1")
         world.queue("a", limit={"cpu": 2})
         world.job("x", {"cpu": 2, "facts": {"annotations": {QUEUE_GATE: "true"}}}, queue="a")

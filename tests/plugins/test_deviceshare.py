@@ -128,7 +128,7 @@ def request(*parts, **more):
         ("spread", [2], 0),  # cards 0 and 2 are without pods; the higher one goes first
     ],
 )
-def test_which_card_goes_first(policy, cards, score):
+def test_order_of_cards(policy, cards, score):
     pool = VirtualCards(":".join([A, B, C]), policy)
     pool.allocate("r", CardAllocation((CardShare(1, 3000),)))
     choice = pool.choose(request((1, 1000, 100, 0)))
@@ -153,7 +153,7 @@ def used_of(pool):
     return [(card.used_memory, card.used_cores, card.share_count) for card in pool.cards.values()]
 
 
-def test_unhealthy_cards_are_left_out_and_keep_their_number():
+def test_unhealthy_cards_are_left_out_and_the_others_are_not_renumbered():
     pool = VirtualCards(":".join([A.replace("true", "false"), B]), "")
     assert list(pool.cards) == [1]
     assert pool.choose(request((2, 1, 100, 0))) == "not enough virtual GPUs"
@@ -316,7 +316,7 @@ def test_a_node_without_devices_is_left_to_the_count_of_resources(world):
         ({"deviceshare.GPUExclusiveRules": ["team"]}, "GPUExclusiveRules"),
     ],
 )
-def test_options_that_cannot_be(world, options, message):
+def test_invalid_options_are_refused(world, options, message):
     with pytest.raises(PolicyError, match="1 problem") as caught:
         world.open("deviceshare", **options)
     assert message in str(caught.value)
@@ -327,7 +327,7 @@ def test_ascend_options_are_fine_while_they_are_off(world):
     world.open("deviceshare", **{f"deviceshare.{name}": value for name, value in off.items()})
 
 
-def test_a_lock_is_free_again_after_its_placement_was_undone(world):
+def test_undoing_a_placement_releases_its_node_lock(world):
     virtual_node(world, "n1", A)
     world.job("j", virtual(100), virtual(100))
     world.open("deviceshare", **VIRTUAL, **{"deviceshare.NodeLockEnable": True})

@@ -58,7 +58,7 @@ class TestJobs:
             "victim-1"
         )
 
-    def test_without_hierarchy_queues_are_not_its_business(self, world):
+    def test_without_hierarchy_queues_are_not_ordered(self, world):
         three_jobs(world)
         drf = world.open("drf")
         queue = world.session.queues["default"]
@@ -111,7 +111,7 @@ class TestTree:
         world.job("jb", {"cpu": 4, "on": "n1"}, {"cpu": 4}, queue="b")
         assert self.order(world, world.open("drf", hierarchy=True)) > 0
 
-    def test_a_used_up_resource_saturates_who_asks_for_it(self, world):
+    def test_a_used_up_resource_saturates_queues_that_request_it(self, world):
         world.node("n1", cpu=4, memory="12Gi", pods=120)
         tree_queue(world, "a", "root/eng", "1/1")
         tree_queue(world, "b", "root/sci", "1/1")
@@ -140,7 +140,7 @@ class TestTree:
         world.job("jp", {"cpu": 1, "on": "n1"}, {"cpu": 1}, queue="plain")
         assert self.order(world, world.open("drf", hierarchy=True), "plain", "a") == 0
 
-    def test_reclaim_from_a_branch_that_stays_behind(self, world):
+    def test_reclaim_from_a_branch_with_the_larger_share(self, world):
         branches(world)
         world.inventory.pods["ja-2"].node_name = world.inventory.pods["ja-3"].node_name = "n1"
         world.inventory.pods["ja-2"].phase = world.inventory.pods["ja-3"].phase = "Running"
@@ -153,7 +153,7 @@ class TestTree:
         drf.queue_order(world.session.queues["a"], world.session.queues["b"])
         assert drf._tree.root.share == before
 
-    def test_keeping_up_gives_what_a_fresh_tree_gives(self, world):
+    def test_an_updated_tree_equals_a_fresh_one(self, world):
         rng = random.Random(7)
         world.node("n1", cpu=40, memory="40Gi", pods=400)
         paths = ["root/a", "root/a/b", "root/c/d", "root/c/e", "root/f"]

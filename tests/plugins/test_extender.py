@@ -1,4 +1,4 @@
-"""An HTTP service answers for a plugin: what it is asked, and what its failures count as."""
+"""An HTTP service answers for a plugin: its requests, and what its failures count as."""
 
 import json
 import socket
@@ -85,7 +85,7 @@ def options(prefix, *verbs, **more):
 
 @pytest.fixture
 def opened(world, service):
-    """Open a session in which the service is asked these things."""
+    """Open a session in which the service answers these points."""
 
     def build(*verbs, **more):
         if not world.inventory.nodes:
@@ -117,7 +117,7 @@ def failing(opened, service):
     return build
 
 
-# -- what is asked and answered
+# -- requests and answers
 
 
 def test_nothing_is_asked_that_has_no_path(world, opened, service):
@@ -193,8 +193,8 @@ def test_scores_are_taken_by_name_and_missing_ones_are_0(world, opened, service)
 def test_victims_are_named_by_uid(world, opened, service, point, answer, expected):
     service.answers[point] = answer
     plugin = opened(point)
-    found = getattr(plugin, point)(world.task("j-0"), world.tasks("r-0", "r-1"))
-    assert (found and [task.name for task in found]) == expected
+    victims = getattr(plugin, point)(world.task("j-0"), world.tasks("r-0", "r-1"))
+    assert (victims and [task.name for task in victims]) == expected
     (body,) = service.bodies(point)
     assert body["evictor"]["UID"] == "j-0"
     assert [task["UID"] for task in body["evictees"]] == ["r-0", "r-1"]
@@ -217,7 +217,7 @@ def test_questions_about_jobs_and_queues(world, opened, service):
     assert (sent["UID"], sent["MinAvailable"], sorted(sent["Tasks"])) == ("ns/j", 1, ["j-0", "j-1"])
 
 
-def test_it_hears_of_the_cycle_and_of_placements(world, opened, service):
+def test_it_is_notified_of_the_cycle_and_of_placements(world, opened, service):
     plugin = opened("onSessionOpen", "onSessionClose", "allocateFunc", "deallocateFunc")
     world.allocate("j-0", node="n1").discard()
     plugin.on_session_close()
@@ -240,7 +240,7 @@ def test_an_objection_to_a_placement_undoes_it(world, opened, service):
     assert world.task("j-0").node == ""
 
 
-def test_only_tasks_with_a_managed_resource_concern_it(world, opened, service):
+def test_only_tasks_with_a_managed_resource_are_sent(world, opened, service):
     service.answers["predicate"] = {"status": "no", "code": 2}
     opened()
     amounts = Resource.from_list({"example.com/fpga": 1})
@@ -331,19 +331,19 @@ def ask(prefix, verb="x", timeout=5.0):
         ((302, "{}"), "answered with status 302"),
     ],
 )
-def test_answers_that_are_none(service, answer, message):
+def test_unusable_answers_are_failures(service, answer, message):
     service.answers["x"] = answer
     with pytest.raises(ExtenderError, match=message) as caught:
         ask(service.prefix)
     assert str(caught.value).startswith(f"{service.prefix}x")
 
 
-def test_an_empty_answer_says_nothing(service):
+def test_an_empty_answer_abstains(service):
     service.answers["x"] = (200, "")
     assert ask(service.prefix) == {}
 
 
-def test_no_listener():
+def test_a_refused_connection_is_a_failure():
     with pytest.raises(ExtenderError, match="refused"):
         ask(f"http://127.0.0.1:{free_port()}")
 
@@ -421,7 +421,7 @@ def test_a_server_that_closes_after_every_answer(service):
         ({"extender.managedResources": "gpu"}, "managedResources"),
     ],
 )
-def test_options_that_cannot_be(world, given, message):
+def test_invalid_options_are_refused(world, given, message):
     with pytest.raises(PolicyError, match="1 problem") as caught:
         world.open("extender", **given)
     assert message in str(caught.value)

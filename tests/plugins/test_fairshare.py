@@ -1,4 +1,4 @@
-"""Fair shares of queues: what they are, who goes first, and what a queue may hold."""
+"""Fair shares: their values, the queue order, and what a queue may hold."""
 
 import math
 
@@ -195,7 +195,7 @@ class TestEvents:
             assert held(world, "a") == 2.3
         assert {name: queue.allocated for name, queue in plugin._queues.items()} == before
 
-    def test_only_jobs_that_cannot_be_preempted_count_as_such(self, world):
+    def test_only_non_preemptible_jobs_count_as_non_preemptible(self, world):
         world.node(gpu=8)
         world.queue("a")
         world.job("firm", "a", ask(on="n"), ask(), preemptibility="non-preemptible", min_member=1)
@@ -268,7 +268,7 @@ class TestQueueOrder:
         self.two(world, terms, {"quota": 1}, a={"ja": [ask(2)]}, b={"jb": [ask(2)]})
         assert world.first("a", "b", left_job="ja", right_job="jb") == "b"
 
-    def test_having_no_share_does_not_matter_to_who_wants_nothing_of_it(self, world):
+    def test_a_share_of_zero_does_not_matter_where_nothing_is_requested(self, world):
         jobs = {"a": {"ja": [ask(0, cpu=100)]}, "b": {"jb": [ask(0, cpu=200)]}}
         self.two(world, {"weight": 0}, {"weight": 1}, **jobs)
         assert world.first("a", "b", left_job="ja", right_job="jb") == "a"
@@ -305,7 +305,7 @@ class TestQueueOrder:
         self.two(world, {"quota": 3}, {"quota": 2})
         assert world.first("a", "b") == "b"
 
-    def test_the_older_queue_goes_first_when_nothing_else_tells(self, world):
+    def test_the_older_queue_goes_first_when_all_else_is_equal(self, world):
         self.two(world, {"created": 2.0}, {"created": 1.0})
         assert world.first("a", "b") == "b"
 
@@ -313,7 +313,7 @@ class TestQueueOrder:
         self.two(world, {"created": 1.0}, {"created": 1.0})
         assert world.first("b", "a") == "a"
 
-    def test_an_unlimited_room_is_measured_by_the_whole_cluster(self, world):
+    def test_an_unlimited_share_is_measured_against_the_whole_cluster(self, world):
         self.two(
             world,
             {"quota": INF},
@@ -359,8 +359,8 @@ class TestQueueOrder:
 
 class TestCapacity:
     def refusal(self, world, job, *, point="is_job_over_queue_capacity"):
-        found = world.job_of(job)
-        return getattr(world.session.ask, point)(found, list(found.tasks.values()))
+        target = world.job_of(job)
+        return getattr(world.session.ask, point)(target, list(target.tasks.values()))
 
     def test_a_limit_holds_for_all_tasks_together(self, world):
         world.node(gpu=8)
@@ -384,10 +384,13 @@ class TestCapacity:
         world.open("fairshare")
         assert "queue department has a limit" in self.refusal(world, "j").message
 
-    def test_a_limit_of_what_is_not_asked_for_does_not_matter(self, world):
+    @pytest.mark.parametrize(
+        "pod", [ask(gpu=0), ask(gpu_memory=500)], ids=["without GPUs", "GPU memory before placing"]
+    )
+    def test_a_gpu_limit_does_not_matter_to_pods_that_count_no_gpus(self, world, pod):
         world.node(gpu=8)
         world.queue("a", limit=0)
-        world.job("j", "a", ask(gpu=0))
+        world.job("j", "a", pod)
         world.open("fairshare")
         assert self.refusal(world, "j") is None
 
@@ -398,17 +401,10 @@ class TestCapacity:
         world.open("fairshare")
         assert self.refusal(world, "j").reason == "OverLimit"
 
-    def test_a_gpu_memory_request_counts_no_gpus_yet(self, world):
-        world.node(gpu=8)
-        world.queue("a", limit=0)
-        world.job("j", "a", ask(gpu_memory=500))
-        world.open("fairshare")
-        assert self.refusal(world, "j") is None
-
     @pytest.mark.parametrize(
         "point", ["is_job_over_queue_capacity", "is_non_preemptible_job_over_queue_quota"]
     )
-    def test_only_jobs_that_cannot_be_preempted_must_keep_to_the_quota(self, world, point):
+    def test_only_non_preemptible_jobs_are_limited_to_the_quota(self, world, point):
         world.node(gpu=8)
         world.queue("d", 1)
         world.queue("a", 5, parent="d")

@@ -27,7 +27,7 @@ def shares(total, *claims, k=0, unit=1):
     return [share.fair_share for share in made], left
 
 
-def test_the_unit_that_rounding_leaves_goes_to_who_lost_most():
+def test_the_remaining_unit_goes_to_the_queue_that_lost_most_by_rounding():
     claims = {"quota": 2, "weight": 1, "asks": 10}, {"quota": 2, "weight": 4, "asks": 10}
     assert shares(11, *claims) == ([3, 8], 0)
 
@@ -61,7 +61,7 @@ def test_usage_never_touches_a_quota():
     assert shares(8, *claims, k=5) == ([4, 4], 0)
 
 
-def test_who_used_far_too_much_gets_only_what_others_leave():
+def test_a_queue_with_excessive_usage_gets_only_what_others_leave():
     heavy = {"asks": 8, "usage": 1}
     assert shares(8, heavy, {"asks": 8}, k=10) == ([0, 8], 0)
     assert shares(8, heavy, {"asks": 4}, k=10) == ([4, 4], 0)

@@ -1,4 +1,4 @@
-"""From whom a queue may take room, and how much."""
+"""From which queues a queue may reclaim, and how much."""
 
 from fractions import Fraction
 
@@ -75,10 +75,10 @@ def leaves(*p1, p2, **more):
 
 
 class TestStrategies:
-    def test_who_is_above_its_share_gives(self):
+    def test_a_queue_above_its_share_may_be_reclaimed_from(self):
         assert leaves(3, 3, 2, p2=(2, 2, 3)).may("p1", 1, p2=[1])
 
-    def test_who_is_at_its_share_gives_nothing(self):
+    def test_a_queue_at_its_share_may_not_be_reclaimed_from(self):
         assert not leaves(3, 3, 2, p2=(2, 2, 2)).may("p1", 1, p2=[1])
 
     def test_a_quota_is_worth_more_than_another_queues_over_quota_share(self):
@@ -93,7 +93,7 @@ class TestStrategies:
     def test_the_last_unit_may_push_a_queue_below_its_share(self):
         assert leaves(3, 3, 0, p2=(2, 2, 4)).may("p1", 3, p2=[1, 3])
 
-    def test_once_at_its_share_a_queue_gives_no_more(self):
+    def test_a_queue_at_its_share_gives_no_more(self):
         assert not leaves(3, 3, 0, p2=(2, 2, 4)).may("p1", 3, p2=[2, 1])
 
     def test_a_limit_below_the_share_counts_as_the_share(self):
@@ -115,7 +115,7 @@ QUEUES = {
 
 
 class TestLevels:
-    def test_queues_of_different_departments_are_judged_by_these(self):
+    def test_queues_of_different_departments_are_compared_by_department(self):
         # c itself is within its share, but d2 is above
         assert Rivals(**QUEUES).may("b", 1, c=[1])
 
@@ -123,7 +123,7 @@ class TestLevels:
         queues = {**QUEUES, "d2": {"quota": 5, "fair": 5, "held": 5}}
         assert not Rivals(**queues).may("b", 1, e=[1])
 
-    def test_queues_of_one_department_are_judged_by_themselves(self):
+    def test_queues_of_one_department_are_compared_directly(self):
         queues = {**QUEUES, "a": {"parent": "d1", "quota": 0, "fair": 0, "held": 1}}
         assert Rivals(**queues).may("b", 1, a=[1])
 
@@ -136,7 +136,7 @@ class TestLevels:
         }
         assert Rivals(**queues).may("b", 1, a=[1])
 
-    def test_rivals_stand_just_below_where_the_ways_part(self):
+    def test_the_compared_queues_are_the_children_of_the_common_ancestor(self):
         tree = Rivals(**QUEUES).tree
         assert [q.name for q in below_common_ancestor(tree["a"], tree["c"])] == ["d1", "d2"]
         assert [q.name for q in below_common_ancestor(tree["a"], tree["b"])] == ["a", "b"]
@@ -160,7 +160,7 @@ class TestSaturation:
         assert not leaves(0, 0, 0, p2=(0, 2, 9)).may("p1", 1, p2=[1])
 
 
-class TestFirmJobs:
+class TestNonPreemptibleJobs:
     def test_they_must_stay_within_the_quota_at_every_level(self):
         queues = {
             "d": {"quota": 2, "fair": 5, "held": 4, "firm": 2},
@@ -195,7 +195,7 @@ class TestEvictionUnits:
         unit = self.unit(world, ask(gpu_memory=50), pending=True)
         assert unit == ((100, 1000, 500), {0, 1, 2})
 
-    def test_each_resource_is_taken_from_who_gives(self):
+    def test_each_resource_is_charged_to_the_queue_that_loses_it(self):
         queues = leaves(3, 3, 2, p2=(2, 2, 3))
         unit = EvictionUnit((10, 20, 1000), GPU_ONLY)
         queues.before["p2"] = QueueAllocation((100, 100, 3000), (0, 0, 0))
@@ -227,7 +227,7 @@ class TestCanReclaim:
         world.open("fairshare")
         assert not self.can(world, "j")
 
-    def test_a_job_that_cannot_be_preempted_must_fit_the_quota(self, world):
+    def test_a_non_preemptible_job_must_fit_the_quota(self, world):
         world.node(gpu=4)
         world.queue("a", 1)
         world.job("firm", "a", ask(2), preemptibility="non-preemptible")
@@ -270,12 +270,12 @@ class TestScenarios:
     def test_shares_are_those_from_before_the_search(self, world):
         self.full(world, *[ask(on="n")] * 4, min_member=1)
         with world.session.statement() as statement:
-            # The queue has lost a GPU by now; the plan is validated without that.
+            # The queue has lost a GPU by now; the validation uses the state before.
             statement.evict(world.task("victim-3"), "test")
             statement.pipeline(world.task("claim-0"), 0)
             assert self.validate(world, "victim-3")
 
-    def test_each_spare_pod_is_judged_alone(self, world):
+    def test_each_surplus_pod_is_checked_alone(self, world):
         self.full(world, *[ask(on="n")] * 4, min_member=1)
         with world.session.statement() as statement:
             for name in ("victim-3", "victim-2"):
@@ -291,7 +291,7 @@ class TestScenarios:
                 statement.evict(world.task(name), "test")
             assert self.validate(world, *names)
 
-    def test_a_victim_that_found_another_place_is_not_charged(self, world):
+    def test_a_moved_victim_is_not_charged(self, world):
         world.node("m", gpu=1)
         world.node("n", gpu=2)
         world.queue("a", 1)

@@ -20,14 +20,9 @@ def world() -> SharedWorld:
     return world
 
 
-def score(world: SharedWorld, group: str) -> float:
-    nodes = world.session.nodes
-    return world.session.ask.gpu_order(world.task("a"), nodes.view(), 0, group)
-
-
 def test_a_gpu_scores_the_part_in_use(world: SharedWorld) -> None:
     world.open("gpupack")
-    assert [score(world, group) for group in ("g1", "g2", WHOLE_GPU)] == [0.3, 0.5, 0]
+    assert [world.gpu_score("a", group) for group in ("g1", "g2", WHOLE_GPU)] == [0.3, 0.5, 0]
 
 
 def test_the_fullest_that_has_room_comes_first_and_whole_gpus_last(world: SharedWorld) -> None:
@@ -40,9 +35,9 @@ def test_the_fullest_that_has_room_comes_first_and_whole_gpus_last(world: Shared
 def test_use_follows_placements_and_their_undo(world: SharedWorld) -> None:
     world.open("gpupack")
     statement = world.allocate("a", "n1", ["g1"])
-    assert score(world, "g1") == 0.8
+    assert world.gpu_score("a", "g1") == 0.8
     statement.discard()
-    assert score(world, "g1") == 0.3
+    assert world.gpu_score("a", "g1") == 0.3
 
 
 def test_a_gpu_of_unknown_size_is_left_out() -> None:
@@ -50,4 +45,4 @@ def test_a_gpu_of_unknown_size_is_left_out() -> None:
     world.node("n1", gpu=1, memory="99")
     world.pod("a", gpu=0.5)
     world.open("gpupack")
-    assert math.isnan(score(world, "g1"))
+    assert math.isnan(world.gpu_score("a", "g1"))

@@ -45,7 +45,7 @@ def test_scores_follow_placements_and_their_undo(world: SharedWorld) -> None:
     assert world.scores("half") == [0, 1000, 0]
 
 
-def test_a_gpu_that_everybody_leaves_is_a_whole_one_again(world: SharedWorld) -> None:
+def test_a_gpu_whose_pods_are_all_releasing_counts_as_whole(world: SharedWorld) -> None:
     with world.session.statement() as statement:
         statement.evict(world.task("x"), "test")
         assert world.scores("half") == [0, 0, 0]

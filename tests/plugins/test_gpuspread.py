@@ -19,13 +19,9 @@ def world() -> SharedWorld:
     return world
 
 
-def score(world: SharedWorld, group: str) -> float:
-    return world.session.ask.gpu_order(world.task("a"), world.session.nodes.view(), 0, group)
-
-
 def test_a_gpu_scores_the_part_that_is_free(world: SharedWorld) -> None:
     world.open("gpuspread")
-    assert [score(world, group) for group in ("g1", "g2", WHOLE_GPU)] == [0.6, 0.8, 1]
+    assert [world.gpu_score("a", group) for group in ("g1", "g2", WHOLE_GPU)] == [0.6, 0.8, 1]
 
 
 def test_whole_gpus_come_first_then_the_emptiest(world: SharedWorld) -> None:
@@ -43,5 +39,5 @@ def test_a_gpu_of_unknown_size_is_left_out() -> None:
     world.node("n1", gpu=1, memory="99")
     world.pod("a", gpu=0.5)
     world.open("gpuspread")
-    assert math.isnan(score(world, "g1"))
+    assert math.isnan(world.gpu_score("a", "g1"))
     assert ranked_devices(world.session, world.task("a"), 0) == [WHOLE_GPU]

@@ -1,4 +1,4 @@
-"""KAI's filters: what refuses a node, when, and how often others are asked."""
+"""KAI's filters: what refuses a node, and when other plugins are called."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def anti(app: str) -> dict[str, Any]:
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-class TestKinds:
+class TestNodeKinds:
     @pytest.fixture
     def world(self, world: SharedWorld) -> SharedWorld:
         mig = {"nvidia.com/mig-1g.10gb": "4"}
@@ -82,7 +82,7 @@ class TestKinds:
         assert "cpu" not in refused(world, "plain")
 
 
-class TestSlots:
+class TestPodCount:
     @pytest.mark.parametrize("pods, ok", [(0, False), (1, True)])
     def test_a_node_has_a_maximum_of_pods(self, world: SharedWorld, pods: int, ok: bool) -> None:
         world.node("n1", gpu=1, pods=pods)
@@ -91,7 +91,7 @@ class TestSlots:
         world.open("kai_predicates")
         assert (refused(world, "a") == []) is ok
 
-    def test_room_of_a_pod_that_is_being_evicted_counts(self, world: SharedWorld) -> None:
+    def test_pods_being_evicted_do_not_count_against_the_maximum(self, world: SharedWorld) -> None:
         world.node("n1", pods=1)
         world.pod("x", on="n1")
         world.pod("a")
@@ -216,7 +216,7 @@ def test_an_empty_cluster_refuses_nothing_and_takes_nothing(world: SharedWorld) 
 
 
 class Strict(Plugin):
-    """Refuses tasks on nodes with small GPUs, and remembers on which it was asked."""
+    """Refuses tasks on nodes with small GPUs, and records for which it was called."""
 
     @hookimpl
     def on_session_open(self) -> None:

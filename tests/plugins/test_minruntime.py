@@ -1,4 +1,4 @@
-"""How long a job that has just started is left alone, and by whom."""
+"""Minimum runtimes that protect started jobs from reclaim and preemption."""
 
 import pytest
 
@@ -50,16 +50,18 @@ class TestPreempt:
         world.open("minruntime")
         assert may_preempt(world, "run-a")
 
-    def test_the_nearest_ancestor_that_sets_a_time_counts(self, world):
-        runtime(world, "d1", preempt=1000)
+    @pytest.mark.parametrize(
+        "times, goes",
+        [
+            pytest.param({"d1": 1000}, False, id="the nearest ancestor that sets a time counts"),
+            pytest.param({"d1": 1000, "a": 0}, True, id="the own time wins over the parent's"),
+        ],
+    )
+    def test_the_nearest_queue_that_sets_a_time_counts(self, world, times, goes):
+        for queue, time in times.items():
+            runtime(world, queue, preempt=time)
         world.open("minruntime")
-        assert not may_preempt(world, "run-a")
-
-    def test_the_queues_own_time_goes_before_its_parents(self, world):
-        runtime(world, "d1", preempt=1000)
-        runtime(world, "a", preempt=0)
-        world.open("minruntime")
-        assert may_preempt(world, "run-a")
+        assert may_preempt(world, "run-a") == goes
 
     @pytest.mark.parametrize(
         "default,goes",
@@ -76,33 +78,29 @@ class TestPreempt:
 
 
 class TestReclaim:
-    def test_siblings_are_protected_by_their_own_time(self, world):
-        runtime(world, "b", reclaim=1000)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-b")
+    """A job of queue ``a`` reclaims; the child of the lowest common ancestor protects."""
 
-    def test_another_department_is_protected_by_its_top_queue_alone(self, world):
-        runtime(world, "c", reclaim=1000)
+    @pytest.mark.parametrize(
+        "times, victim, goes",
+        [
+            pytest.param({"b": 1000}, "run-b", False, id="a sibling by its own time"),
+            pytest.param({"c": 1000}, "run-c", True, id="not by a queue below another department"),
+            pytest.param({"d2": 1000, "c": 0}, "run-c", False, id="by the other department"),
+            pytest.param({"d1": 1000}, "run-b", False, id="by an ancestor of the sibling"),
+        ],
+    )
+    def test_which_queue_protects(self, world, times, victim, goes):
+        for queue, time in times.items():
+            runtime(world, queue, reclaim=time)
         world.open("minruntime")
-        assert may_reclaim(world, "run-c")
-
-    def test_the_top_queues_time_protects_all_below_it(self, world):
-        runtime(world, "d2", reclaim=1000)
-        runtime(world, "c", reclaim=0)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-c")
+        assert may_reclaim(world, victim) == goes
 
     def test_a_top_queue_without_time_leaves_it_to_the_default(self, world):
         runtime(world, "c", reclaim=0)
         world.open("minruntime", defaultReclaimMinRuntime="10m")
         assert not may_reclaim(world, "run-c")
 
-    def test_from_below_the_common_ancestor_the_way_goes_up(self, world):
-        runtime(world, "d1", reclaim=1000)
-        world.open("minruntime")
-        assert not may_reclaim(world, "run-b")
-
-    def test_three_levels_part_below_the_lowest_common_ancestor(self, world):
+    def test_with_three_levels_the_child_of_the_lowest_common_ancestor_counts(self, world):
         world.queue("deep", parent="b")
         world.job("run-deep", "deep", ask(on="n"), last_start=world.now - 60)
         runtime(world, "deep", reclaim=1000)
@@ -148,7 +146,7 @@ class TestElastic:
 
     @pytest.mark.parametrize("point", ["reclaim", "preempt"])
     @pytest.mark.parametrize("taken,fine", [(1, True), (2, True), (3, False)])
-    def test_but_it_keeps_its_minimum(self, world, point, taken, fine):
+    def test_a_protected_job_stays_at_its_minimum(self, world, point, taken, fine):
         self.grown(world)
         victims = [f"elastic-{i}" for i in range(taken)]
         validate = getattr(world.session.ask, f"{point}_scenario_validator")
@@ -162,7 +160,7 @@ class TestElastic:
             assert validate(world.scenario("new-a", "elastic-0"))
 
     @pytest.mark.parametrize("point", ["reclaim", "preempt"])
-    def test_one_that_is_not_protected_may_lose_all(self, world, point):
+    def test_an_unprotected_job_may_lose_all_tasks(self, world, point):
         world.job("elastic", "b", *[ask(on="n")] * 2, min_member=1)
         runtime(world, "b", reclaim=1000, preempt=1000)
         world.open("minruntime")
@@ -170,13 +168,13 @@ class TestElastic:
         assert validate(world.scenario("new-a", "elastic-0", "elastic-1"))
 
     @pytest.mark.parametrize("point", ["reclaim", "preempt"])
-    def test_a_plain_gang_was_judged_before(self, world, point):
+    def test_a_gang_that_is_not_elastic_is_not_checked_again(self, world, point):
         runtime(world, "b", reclaim=1000, preempt=1000)
         world.open("minruntime")
         validate = getattr(world.session.ask, f"{point}_scenario_validator")
         assert validate(world.scenario("new-a", "run-b-0"))
 
-    def test_every_pod_set_keeps_its_own_minimum(self, world):
+    def test_every_pod_set_stays_at_its_own_minimum(self, world):
         pods = [ask(on="n", sub_group=name) for name in ("x", "x", "x", "y")]
         world.job("sets", "b", *pods, last_start=world.now - 60)
         world.inventory.groups["ns/sets"].sub_groups = [SubGroup("x"), SubGroup("y")]

@@ -37,8 +37,8 @@ def room(*names):
 
 class TestGradient:
     def test_lowest_tier_first_and_only_where_there_is_room(self, tree):
-        found = gradient(tree, ROOT, 2, "", room("r2", "r1", "row", ROOT))
-        assert found == [["r1", "r2"], ["row"]]
+        tried = gradient(tree, ROOT, 2, "", room("r2", "r1", "row", ROOT))
+        assert tried == [["r1", "r2"], ["row"]]
         assert gradient(tree, ROOT, 3, "", room("r2", ROOT)) == [["r2"], [ROOT]]
 
     def test_what_is_placed_ties_to_the_widest_hypernode_allowed(self, tree):
@@ -114,8 +114,8 @@ class TestGradientOfJobs:
         cluster.job("j", {"cpu": 4}, {"cpu": 3}, network_topology=hard(2))
         plugin = cluster.open(NAME)
         (sub_job,) = cluster.job_of("j").sub_jobs.values()
-        found = plugin.hyper_node_gradient_for_sub_job(sub_job, "row", "allocate")
-        assert found == [["r1"], ["row"]]
+        tried = plugin.hyper_node_gradient_for_sub_job(sub_job, "row", "allocate")
+        assert tried == [["r1"], ["row"]]
 
     def test_without_a_hard_topology_the_given_one(self, cluster):
         cluster.job("j", {"cpu": 1})
@@ -180,10 +180,10 @@ class TestHyperNodeOrder:
 
 class TestNodeOrder:
     def scores(self, cluster, plugin, task):
-        found = plugin.batch_node_order(cluster.task(task), all_nodes(cluster))
-        return None if found is None else found.tolist()
+        vector = plugin.batch_node_order(cluster.task(task), all_nodes(cluster))
+        return None if vector is None else vector.tolist()
 
-    def test_near_to_what_is_placed(self, cluster):
+    def test_nodes_near_the_placed_tasks_score_higher(self, cluster):
         cluster.job("j", {"cpu": 1}, {"cpu": 1}, network_topology=hard(3))
         plugin = cluster.open(NAME)
         task = cluster.task("j-0")
@@ -225,7 +225,7 @@ class TestNodeOrder:
         expected = [100 * (tier @ weights) / weights.sum() for tier in (*near, [1, 1, 0.2])]
         assert self.scores(cluster, plugin, "j-0") == pytest.approx(expected)
 
-    def test_or_not_at_all(self, cluster):
+    def test_without_a_topology_the_score_may_be_off(self, cluster):
         cluster.job("j", {"cpu": 2})
         plugin = cluster.open(NAME, **{"hypernode.binpack.normal-pod.enable": "false"})
         assert self.scores(cluster, plugin, "j-0") is None

@@ -5,12 +5,18 @@ import pytest
 from tests.plugins._shares import SharedWorld
 
 
-@pytest.fixture
-def world() -> SharedWorld:
+def two_nodes() -> SharedWorld:
+    """Two nodes of one GPU; a pod uses that of ``n1``."""
     world = SharedWorld()
     for name in ("n1", "n2"):
         world.node(name, gpu=1)
     world.pod("x", on="n1", gpu=1)
+    return world
+
+
+@pytest.fixture
+def world() -> SharedWorld:
+    world = two_nodes()
     world.pod("whole", gpu=1)
     world.pod("part", gpu=0.5)
     world.pod("cpus", cpu=8)
@@ -60,10 +66,7 @@ def test_memory_beyond_a_gpu_fits_only_where_gpus_go_into_it_evenly() -> None:
 
 
 def test_an_overcommitted_gpu_makes_a_node_unavailable() -> None:
-    world = SharedWorld()
-    for name in ("n1", "n2"):
-        world.node(name, gpu=1)
-    world.pod("x", on="n1", gpu=1)
+    world = two_nodes()
     world.pod("part", gpu=0.5)
     world.pod("cpus")
     world.pod("nothing", cpu=0)

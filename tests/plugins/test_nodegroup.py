@@ -48,7 +48,7 @@ def test_preferred_groups_by_position():
     assert scores == {"a": 137.5, "b": 50, "c": 25, "d": 12.5}
 
 
-def test_no_eviction_cures_a_wrong_group(grouped):
+def test_a_wrong_group_is_not_resolved_by_evictions(grouped):
     grouped.queue("q", affinity=affinity("red"))
     grouped.job("x", {"cpu": 1}, queue="q")
     grouped.open("nodegroup")
@@ -120,7 +120,7 @@ def test_what_is_held_is_exact_after_an_undo(grouped):
     assert all(np.array_equal(plugin._allocated[key], held) for key, held in before.items())
 
 
-def test_remembered_answers_are_as_good_as_fresh_ones(grouped):
+def test_cached_answers_equal_fresh_ones(grouped):
     """With a limit the answer follows every placement; the session compares both."""
     grouped.queue("q", affinity=affinity("red", preferred=["blue"]))
     grouped.queue("p", affinity=affinity("red"), annotations={LIMITS: '{"red": {"cpu": 2}}'})

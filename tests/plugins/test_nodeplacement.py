@@ -30,7 +30,7 @@ def test_a_part_of_a_gpu_is_placed_by_whole_gpus(world: SharedWorld) -> None:
     assert world.scores("part") == world.scores("gpus")
 
 
-def test_only_the_nodes_in_question_are_compared(world: SharedWorld) -> None:
+def test_only_the_given_nodes_are_compared(world: SharedWorld) -> None:
     world.open("nodeplacement")
     assert world.scores("gpus", "n2", "n4") == [9, 0]
 

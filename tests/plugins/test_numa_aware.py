@@ -1,4 +1,4 @@
-"""CPUs by NUMA node: which ones containers get, where pods are admitted, what is remembered."""
+"""CPUs by NUMA node: assignment to containers, admission of pods, state across cycles."""
 
 import json
 from itertools import product
@@ -137,8 +137,8 @@ def test_how_many_numa_nodes_it_takes():
     ],
 )
 def test_which_pods_are_admitted_with_which_cpus(free, policy, counts, expected):
-    found = assign(cpu_topology(), cpus(free), policy, counts)
-    assert found == (None if expected is None else cpus(expected))
+    assigned = assign(cpu_topology(), cpus(free), policy, counts)
+    assert assigned == (None if expected is None else cpus(expected))
 
 
 def test_whole_numa_nodes_then_whole_cores_then_single_cpus_are_taken():
@@ -212,7 +212,7 @@ def test_a_node_that_does_not_report_its_cpus_is_an_error(world, one):
     )
 
 
-def test_no_eviction_cures_cpus_that_cannot_be_aligned(world, one):
+def test_cpus_that_cannot_be_aligned_are_not_resolved_by_evictions(world, one):
     one(insisting(3), guaranteed(3), free="0-1,4-5")
     refused = (Code.UNRESOLVABLE, "cannot align the pod's CPUs with NUMA nodes")
     assert verdict(world, "j0-0") == verdict(world, "j1-0") == refused
@@ -228,7 +228,7 @@ def test_no_eviction_cures_cpus_that_cannot_be_aligned(world, one):
     ],
     ids=["no policy", "no static manager", "policy none", "not guaranteed"],
 )
-def test_whom_it_does_not_concern(world, one, pod, shape):
+def test_tasks_that_the_plugin_ignores(world, one, pod, shape):
     one(pod, free="0-1,4-5", **shape)
     assert verdict(world, "j0-0") is None
 

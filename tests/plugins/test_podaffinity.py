@@ -76,7 +76,7 @@ def test_a_task_without_score_is_not_scored_again(world: SharedWorld) -> None:
     assert world.scores("later") == [0, 0]
 
 
-def test_a_task_that_is_first_asked_later_is_looked_at(world: SharedWorld) -> None:
+def test_a_task_first_queried_later_is_scored(world: SharedWorld) -> None:
     world.open("podaffinity")
     world.allocate("web", "n1")
     later = world.task("later")

@@ -197,7 +197,7 @@ class TestHostPorts:
         assert kube.fitting("p") == set()
 
 
-def test_what_evictions_may_cure_is_collected_and_what_they_cannot_ends_it():
+def test_resolvable_reasons_are_collected_and_an_unresolvable_one_ends_the_filters():
     kube = Kube(
         node("a", pods=1),
         node("b", pods=1, unschedulable=True),

@@ -1,4 +1,4 @@
-"""Required pod affinity and anti-affinity, as pods come, go, and are thought away."""
+"""Required pod affinity and anti-affinity: placed, evicted and simulated pods."""
 
 import pytest
 
@@ -99,7 +99,7 @@ class TestApart:
         kube.place("p", "a")
         assert kube.fitting("q") == {"b"}
 
-    def test_an_eviction_cures_it_for_tasks_prepared_afterwards(self):
+    def test_an_eviction_counts_for_tasks_prepared_afterwards(self):
         kube = Kube(node("a"), pod("r", {"app": "x"}, on="a"), pod("p", affinity=apart(term("x"))))
         task, queries = kube.task("p"), kube.session.queries
         assert queries.prepare(task) is None
@@ -143,7 +143,7 @@ class TestNamespaces:
             ),
         ],
     )
-    def test_whose_pods_are_meant(self, rest, fitting):
+    def test_namespaces_of_a_term(self, rest, fitting):
         kube = Kube(
             node("a"),
             node("b"),
@@ -168,7 +168,7 @@ class TestNamespaces:
         assert kube.fitting("q") == {"a"}
 
 
-class TestWhatIf:
+class TestSimulation:
     def simulate(self, kube, removed=(), added=()):
         """What the filter says of node a for task p after some pods went and came back."""
         state, task = {}, kube.task("p")
@@ -182,7 +182,7 @@ class TestWhatIf:
         return None if error is None else error.reasons[0]
 
     @pytest.mark.parametrize("prepared", [False, True])
-    def test_the_pod_in_the_way(self, prepared):
+    def test_removing_the_conflicting_pod_makes_the_node_fit(self, prepared):
         kube = Kube(
             node("a"),
             pod("r", {"app": "x"}, on="a"),
@@ -197,7 +197,7 @@ class TestWhatIf:
         assert self.simulate(kube, ["r", "s"], ["r"]) == NOT_APART
         assert kube.verdicts("p")["a"] == (Code.UNSCHEDULABLE, (NOT_APART,))
 
-    def test_a_pod_that_wants_us_away(self):
+    def test_removing_a_pod_with_anti_affinity_to_the_task_makes_the_node_fit(self):
         kube = Kube(node("a"), pod("r", on="a", affinity=apart(term("x"))), pod("p", {"app": "x"}))
         assert self.simulate(kube) == UNWANTED
         assert self.simulate(kube, ["r"]) is None

@@ -1,4 +1,4 @@
-"""Filters and scores on random clusters: both forms agree, memory is right, undo is exact.
+"""Filters and scores on random clusters: both forms agree, caches are right, undo is exact.
 
 The session runs with ``verify``: whenever an answer is remembered, it is asked again and compared.
 """
@@ -6,10 +6,10 @@ The session runs with ``verify``: whenever an answer is remembered, it is asked 
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.plugins._kube import HOST, PREFERRED, REQUIRED, ZONE, Kube, node, pod
+from tests.sampling import random_examples
 
 KEYS = st.sampled_from([HOST, ZONE, "rack"])
 APPS = st.sampled_from(["x", "y"])
@@ -150,15 +150,16 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 def answers(kube: Kube) -> dict[str, Any]:
     """The verdict on every node for every pending task."""
-    found = {}
+    answered = {}
     for task in kube.session.cluster.tasks.values():
         if task.name.startswith("p") and not task.node:
             error = kube.session.queries.prepare(task)
             assert error is None
             verdicts = kube.session.queries.verdicts(task)
             scores = kube.session.queries.scores(task)
-            found[task.name] = (verdicts.codes.tolist(), verdicts.reasons.tolist(), scores.tolist())
-    return found
+            columns = verdicts.codes, verdicts.reasons, scores
+            answered[task.name] = tuple(column.tolist() for column in columns)
+    return answered
 
 
 def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
@@ -177,16 +178,10 @@ def change(kube: Kube, statement: Any, data: st.DataObject) -> None:
 
 
 PLUGINS = st.sampled_from(["predicates", "nodeorder"])
-RANDOM = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
-def test_what_is_remembered_is_what_would_be_said_now(objects, plugin, data):
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
+def test_cached_answers_equal_the_current_ones(objects, plugin, data):
     kube = Kube(*objects, plugin=plugin)
     with kube.session.statement() as statement:
         for _ in range(4):
@@ -195,8 +190,7 @@ def test_what_is_remembered_is_what_would_be_said_now(objects, plugin, data):
         answers(kube)
 
 
-@RANDOM
-@given(clusters(), st.data())
+@random_examples(15, 60, clusters(), st.data())
 def test_both_forms_of_the_filter_agree(objects, data):
     kube = Kube(*objects)
     with kube.session.statement() as statement:
@@ -212,8 +206,7 @@ def test_both_forms_of_the_filter_agree(objects, data):
                 assert many.error(row) == kube.plugin.predicate(task, nodes.handle(row), task.job)
 
 
-@RANDOM
-@given(clusters(), st.data())
+@random_examples(15, 60, clusters(), st.data())
 def test_both_forms_of_the_score_agree(objects, data):
     options = {
         "mostrequested.weight": data.draw(st.integers(0, 2)),
@@ -235,8 +228,7 @@ def test_both_forms_of_the_score_agree(objects, data):
                     assert one == many[row]
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
 def test_undoing_restores_every_answer(objects, plugin, data):
     kube = Kube(*objects, plugin=plugin)
     before = answers(kube)
@@ -249,10 +241,9 @@ def test_undoing_restores_every_answer(objects, plugin, data):
     assert answers(kube) == before
 
 
-@RANDOM
-@given(clusters(), PLUGINS, st.data())
-def test_a_session_that_has_seen_changes_answers_like_a_fresh_one(objects, plugin, data):
-    """Counts that are updated equal those that are made anew."""
+@random_examples(15, 60, clusters(), PLUGINS, st.data())
+def test_a_changed_session_answers_like_a_fresh_one(objects, plugin, data):
+    """Updated counts equal those of a fresh session."""
     kube = Kube(*objects, plugin=plugin)
     pending = [o for o in objects if o["kind"] == "Pod" and o["status"]["phase"] == "Pending"]
     answers(kube)

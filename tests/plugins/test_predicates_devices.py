@@ -55,6 +55,11 @@ def using(name, *claims, **rest):
     return pod(name, resourceClaims=[{"name": c, "resourceClaimName": c} for c in claims], **rest)
 
 
+def two_nodes() -> list[dict]:
+    """Nodes ``a`` and ``b`` with one device each."""
+    return [node("a"), node("b"), device_class(), on("a", "g0"), on("b", "g0")]
+
+
 class TestClaims:
     def test_the_node_must_have_the_devices(self):
         kube = Kube(
@@ -103,11 +108,7 @@ class TestClaims:
 
     def test_a_shared_claim_pins_its_users(self):
         kube = Kube(
-            node("a"),
-            node("b"),
-            device_class(),
-            on("a", "g0"),
-            on("b", "g0"),
+            *two_nodes(),
             claim("c"),
             using("p", "c"),
             using("q", "c"),
@@ -127,11 +128,7 @@ class TestClaims:
             "devices": {"results": [{"driver": DRIVER, "pool": "a", "device": "g0"}]},
         }
         kube = Kube(
-            node("a"),
-            node("b"),
-            device_class(),
-            on("a", "g0"),
-            on("b", "g0"),
+            *two_nodes(),
             claim("c", allocation=allocation),
             claim("d"),
             using("p", "c"),
@@ -311,7 +308,7 @@ def test_expressions_that_cannot_be_read(expression):
         compiled(expression)
 
 
-@pytest.mark.parametrize("expression", ["nobody", "1 + 'a'", "1 / 0", "device.driver < 1", "1.x"])
+@pytest.mark.parametrize("expression", ["missing", "1 + 'a'", "1 / 0", "device.driver < 1", "1.x"])
 def test_expressions_without_a_value(expression):
     with pytest.raises(CelError):
         compiled(expression)(DEVICE)

@@ -1,4 +1,4 @@
-"""The order of jobs as a page of the scheduler tells it."""
+"""The job order page of the scheduler."""
 
 import json
 

@@ -108,7 +108,7 @@ def test_only_tasks_that_are_asked_about_leave_and_the_others_free_nothing(world
         ({"strategies": "lowNodeUtilization"}, "list"),
     ],
 )
-def test_options_that_cannot_be(world, options, message):
+def test_invalid_options_are_refused(world, options, message):
     with pytest.raises(PolicyError, match="problem") as caught:
         world.open("rescheduling", **options)
     assert message in str(caught.value)

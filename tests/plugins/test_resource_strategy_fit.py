@@ -20,11 +20,11 @@ WEIGHT = "volcano.sh/resource-strategy-weight"
 class TestStrategies:
     def test_its_own_name_then_the_longest_beginning(self):
         strategies = {name: Strategy() for name in ("a.com/x", "a.com/*", "a.com/xy*", "a*")}
-        found = {
+        read = {
             name: next((n for n, s in strategies.items() if s is strategy_of(name, strategies)), "")
             for name in ("a.com/x", "a.com/xyz", "a.com/z", "abc", "b")
         }
-        assert found == {
+        assert read == {
             "a.com/x": "a.com/x",
             "a.com/xyz": "a.com/xy*",
             "a.com/z": "a.com/*",
@@ -71,11 +71,11 @@ def cluster(world):
 def scores(world, plugin, name):
     """Scores of all nodes; the form for one node must agree with the other."""
     task, nodes = world.task(name), world.session.nodes
-    found = plugin.batch_node_order(task, nodes.view())
-    assert found.tolist() == [plugin.node_order(task, nodes.handle(row)) for row in range(2)]
+    vector = plugin.batch_node_order(task, nodes.view())
+    assert vector.tolist() == [plugin.node_order(task, nodes.handle(row)) for row in range(2)]
     part = nodes.view(np.array([1]))
-    assert plugin.batch_node_order(task, part).tolist() == found[1:].tolist()
-    return found.tolist()
+    assert plugin.batch_node_order(task, part).tolist() == vector[1:].tolist()
+    return vector.tolist()
 
 
 class TestScore:

@@ -35,7 +35,7 @@ def test_tasks_with_gpus_have_no_preference(world: SharedWorld, task: str) -> No
     assert world.scores(task) == [0] * 5
 
 
-def test_gpus_of_any_maker_are_gpus() -> None:
+def test_gpus_of_any_vendor_are_gpus() -> None:
     world = SharedWorld()
     world.node("n1", room={"amd.com/gpu": "2"})
     world.node("n2")

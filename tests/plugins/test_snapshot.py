@@ -1,4 +1,4 @@
-"""What the snapshot page hands out is enough to decide the same again."""
+"""The snapshot page contains everything needed to repeat the decisions."""
 
 import dataclasses
 import io
@@ -52,7 +52,7 @@ def read_back(world):
 
 
 def facts(fact):
-    """A fact as plain data, without what may be written in more than one way."""
+    """A fact as plain data, without fields that have several spellings."""
     plain = dataclasses.asdict(fact)
     for key, value in plain.items():
         if isinstance(value, tuple):

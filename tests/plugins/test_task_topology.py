@@ -115,8 +115,8 @@ class TestTaskOrder:
 
 
 def scores(world, plugin, task):
-    found = plugin.batch_node_order(world.task(task), world.session.nodes.view())
-    return None if found is None else found.tolist()
+    scores_of_nodes = plugin.batch_node_order(world.task(task), world.session.nodes.view())
+    return None if scores_of_nodes is None else scores_of_nodes.tolist()
 
 
 class TestNodeOrder:

@@ -44,12 +44,12 @@ def test_windows(window, clock, inside):
 
 
 @pytest.mark.parametrize("window", ["", "8-18", "08:00", "08:00-24:00", "08:60-09:00", "a:00-b:00"])
-def test_a_window_that_is_none_is_refused_with_the_option_named(world, window):
+def test_an_invalid_window_is_refused_with_the_option_named(world, window):
     with pytest.raises(PolicyError, match=r"tdm\.revocable-zone\.day.*08:00-18:30"):
         world.open("tdm", **{"tdm.revocable-zone.day": window})
 
 
-def test_a_period_that_is_none_is_refused(world):
+def test_an_invalid_period_is_refused(world):
     with pytest.raises(PolicyError, match=r"tdm\.evict\.period"):
         world.open("tdm", **{"tdm.evict.period": "often"})
 

@@ -45,8 +45,8 @@ class Racks(FairWorld):
         pod_sets = {p.name: p for p in root.leaves()}
         rows = session.nodes.all_rows if rows is None else np.array(rows)
         session.ask.pre_job_allocation(job)
-        found = session.ask.subset_nodes(job, root, pod_sets, job.pending, rows)
-        return [[session.nodes.names[row] for row in subset] for subset in found]
+        subsets = session.ask.subset_nodes(job, root, pod_sets, job.pending, rows)
+        return [[session.nodes.names[row] for row in subset] for subset in subsets]
 
     def refusal(self):
         (refusal,) = self.job_of("j").refusals

@@ -19,30 +19,30 @@ class TestEstimate:
         container = Container("c", Resource(cpu, memory), Resource(limit, 0))
         return Pod("p", "p", "ns", Resource(cpu, memory), containers=[container])
 
-    def test_a_part_of_the_request(self):
-        found = estimate(self.pod(memory=100), Estimator(), best_effort=False, at_risk=False)
-        assert found == pytest.approx((700, 70))
+    def test_the_estimate_is_a_part_of_the_request(self):
+        usage = estimate(self.pod(memory=100), Estimator(), best_effort=False, at_risk=False)
+        assert usage == pytest.approx((700, 70))
 
-    def test_and_of_what_the_limit_allows_above(self):
+    def test_the_estimate_adds_a_part_of_the_limit_above_the_request(self):
         estimator = Estimator(burst_ratio=0.5)
         pod = self.pod(limit=3000)
         assert estimate(pod, estimator, best_effort=False, at_risk=False).cpu == 1700
         # Without a limit there is nothing above the request.
         assert estimate(self.pod(), estimator, best_effort=False, at_risk=False).cpu == 700
 
-    def test_more_on_a_node_at_risk_but_never_above_the_limit(self):
+    def test_the_estimate_is_higher_on_a_node_at_risk_but_never_above_the_limit(self):
         pod = self.pod(limit=1100)
-        found = estimate(pod, Estimator(), best_effort=False, at_risk=True)
-        assert found.cpu == pytest.approx(840)
+        usage = estimate(pod, Estimator(), best_effort=False, at_risk=True)
+        assert usage.cpu == pytest.approx(840)
         greedy = Estimator(request_ratio=1)
         assert estimate(pod, greedy, best_effort=False, at_risk=True).cpu == 1100
 
     def test_best_effort(self):
-        found = estimate(self.pod(0), Estimator(), best_effort=True, at_risk=False)
-        assert found == (250, 200 * MIB)
+        usage = estimate(self.pod(0), Estimator(), best_effort=True, at_risk=False)
+        assert usage == (250, 200 * MIB)
         estimator = Estimator(be_cpu="0.5", be_mem="1Mi", risk_factor=2)
-        found = estimate(self.pod(0), estimator, best_effort=True, at_risk=True)
-        assert found == (1000, 2 * MIB)
+        usage = estimate(self.pod(0), estimator, best_effort=True, at_risk=True)
+        assert usage == (1000, 2 * MIB)
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def cluster(world):
 def scores(world, plugin):
     """Scores of all nodes; the form for one node must agree with the other."""
     task, nodes = world.task("j-0"), world.session.nodes
-    found = plugin.batch_node_order(task, nodes.view()).tolist()
-    assert found == [plugin.node_order(task, nodes.handle(row)) for row in range(len(nodes))]
-    return found
+    vector = plugin.batch_node_order(task, nodes.view()).tolist()
+    assert vector == [plugin.node_order(task, nodes.handle(row)) for row in range(len(nodes))]
+    return vector
 
 
 class TestScore:

@@ -35,7 +35,7 @@ def test_the_preset_is_that_of_the_chart_with_the_evicting_actions():
     assert policy.warnings == ()
 
 
-def test_free_room_is_given_out(cycles):
+def test_pending_pods_are_bound_to_free_nodes(cycles):
     """n1 and n2 are full. What fits on n3 goes there, the pod without a group included."""
     binds = {bind["task"]: bind["node"] for bind in cycles[0]["binds"]}
     assert binds["team/plain"] == "n3"
@@ -45,7 +45,7 @@ def test_free_room_is_given_out(cycles):
 def test_a_queue_takes_back_its_share(cycles):
     """Research has 8 cpus of 9 and deserves less: production gets two of its pods' places.
 
-    The gang keeps its minimum of one, and of one job the later pod goes first.
+    The gang stays at its minimum of one, and of one job the later pod goes first.
     """
     evictions = [(e["task"], e["node"], e["action"], e["for"]) for e in cycles[0]["evictions"]]
     assert evictions == [
@@ -56,13 +56,13 @@ def test_a_queue_takes_back_its_share(cycles):
     assert pipelined == {("team/serve-0", "n1"), ("team/serve-1", "n1")}
 
 
-def test_the_claimant_has_the_room_in_the_next_cycle(cycles):
+def test_the_pipelined_pods_are_bound_in_the_next_cycle(cycles):
     binds = {(bind["task"], bind["node"]) for bind in cycles[1]["binds"]}
     assert binds == {("team/serve-0", "n1"), ("team/serve-1", "n1")}
     assert cycles[1]["evictions"] == []
 
 
-def test_a_job_larger_than_the_cluster_is_not_let_in(cycles):
+def test_a_job_larger_than_the_cluster_stays_pending(cycles):
     phases = {job["job"]: job["phase"] for job in cycles[1]["jobs"]}
     assert phases["team/huge"] == "Pending"
     assert phases["team/probe"] != "Pending"

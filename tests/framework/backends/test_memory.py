@@ -1,4 +1,4 @@
-"""The embedded cluster: what becomes of decisions between cycles."""
+"""The embedded cluster: how decisions are applied between cycles."""
 
 import pytest
 
@@ -54,11 +54,11 @@ def carried_out(backend: MemoryBackend, **decisions) -> dict[str, tuple[str, str
 RUNNING = {"phase": "Running", "node_name": "a"}
 
 
-def test_it_is_a_backend():
+def test_the_memory_backend_is_a_backend():
     assert isinstance(MemoryBackend(Inventory()), Backend)
 
 
-def test_decisions_wait_until_it_advances():
+def test_decisions_are_applied_when_the_backend_advances():
     backend = MemoryBackend(inventory(pod("x")))
     backend.apply(Decisions(binds=[bind("x")]))
     assert states(backend) == {"x": ("Pending", "")}
@@ -76,14 +76,14 @@ def test_decisions_wait_until_it_advances():
         ("none", ("Binding", "b"), ("Releasing", "a")),
     ],
 )
-def test_what_becomes_of_bound_and_evicted_pods(between, bound, evicted):
+def test_bound_and_evicted_pods_after_a_cycle(between, bound, evicted):
     backend = MemoryBackend(inventory(pod("x"), pod("y", **RUNNING)), between=between)
     after = carried_out(backend, binds=[bind("x", "b")], evictions=[eviction("y")])
     assert after["x"] == bound
     assert after.get("y") == evicted
 
 
-def test_a_pod_that_is_binding_is_so_for_the_next_cycle_and_holds_its_room():
+def test_a_binding_pod_reserves_its_resources_in_the_next_cycle():
     backend = MemoryBackend(inventory(pod("x")), between="none")
     carried_out(backend, binds=[bind("x")])
     cluster = build_cluster(backend.snapshot(), now=backend.now())
@@ -92,7 +92,7 @@ def test_a_pod_that_is_binding_is_so_for_the_next_cycle_and_holds_its_room():
 
 
 @pytest.mark.parametrize("between", ["settle", "recreate"])
-def test_an_eviction_that_takes_time_keeps_its_room_for_so_many_cycles(between):
+def test_a_slow_eviction_holds_its_resources_for_its_cycles(between):
     backend = MemoryBackend(inventory(pod("y", **RUNNING)), between=between, eviction_takes=2)
     seen = [carried_out(backend, evictions=[eviction("y")]).get("y")]
     for _ in range(2):
@@ -121,7 +121,7 @@ def test_the_status_override_wins_over_the_phase():
     assert task_status(pod("x", status_override="Strange")) is TaskStatus.UNKNOWN
 
 
-def test_facts_of_an_earlier_cycle_stay_as_they_were():
+def test_facts_of_an_earlier_cycle_are_not_changed():
     facts = inventory(pod("x"), pod("y", **RUNNING))
     backend = MemoryBackend(facts)
     state = JobState("ns/job", "q", "Running", 1, 0, "")
@@ -133,7 +133,7 @@ def test_facts_of_an_earlier_cycle_stay_as_they_were():
 @pytest.mark.parametrize(
     "between, phase", [("settle", "Running"), ("recreate", "Running"), ("none", "Inqueue")]
 )
-def test_phases_and_conditions_are_kept_unless_nothing_is(between, phase):
+def test_phases_and_conditions_are_stored_unless_nothing_happens_between_cycles(between, phase):
     backend = MemoryBackend(inventory(pod("x")), between=between)
     first, second = ({"type": "Unschedulable", "status": s} for s in ("True", "False"))
     for condition in (first, second):
@@ -145,7 +145,7 @@ def test_phases_and_conditions_are_kept_unless_nothing_is(between, phase):
 
 
 @pytest.mark.parametrize("occurred, node", [(True, "b"), (False, "")])
-def test_a_promise_nominates_a_node_when_somebody_was_evicted_for_it(occurred, node):
+def test_a_pipelined_task_nominates_its_node_if_a_task_was_evicted_for_it(occurred, node):
     backend = MemoryBackend(inventory(pod("x")))
     carried_out(backend, pipelined=[PipelinedTask("ns/x", "uid-x", "b", occurred)])
     assert backend.snapshot().pods["uid-x"].nominated_node == node
@@ -160,7 +160,7 @@ def test_a_pod_that_starts_to_run_has_its_annotations_and_the_time():
     assert [(c["type"], c["status"]) for c in started.conditions] == [("PodScheduled", "True")]
 
 
-def test_the_clock_stands_after_every_object_and_moves_by_steps_only():
+def test_the_clock_starts_after_every_object_and_moves_in_steps():
     facts = inventory(pod("x", created=100.0), pod("y", created=50.0, start_time=200.0))
     backend = MemoryBackend(facts)
     assert backend.now() == 201.0
@@ -188,7 +188,7 @@ class TestAdoption:
         "facts",
         [
             {"group": "ns/job"},
-            {"group": "", "scheduler_name": "somebody-else"},
+            {"group": "", "scheduler_name": "other-scheduler"},
             {"group": "", "phase": "Running", "node_name": "a"},
             {"group": "", "deleted": 1.0},
         ],

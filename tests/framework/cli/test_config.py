@@ -144,7 +144,7 @@ def test_show_without_a_file_is_the_default():
     assert "policy   preset pumice" in run("show").stdout
 
 
-def test_show_hears_the_environment(monkeypatch):
+def test_show_applies_the_environment(monkeypatch):
     monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "250ms")
     data = json.loads(run("show", "policy.toml", "-o", "json").stdout)
     assert data["scheduler"]["period"] == 0.25
@@ -180,12 +180,12 @@ class TestWhy:
         assert why["action"]["enqueue"]["listed"].startswith("preset volcano:")
         assert why["scheduler"]["period"] == "default"
 
-    def test_nothing_is_added_without_it(self):
+    def test_without_why_no_origin_is_shown(self):
         assert "FROM" not in run("show", "policy.toml").stdout
         assert "why" not in json.loads(run("show", "policy.toml", "-o", "json").stdout)
 
 
-def test_a_gathered_option_comes_from_wherever_one_of_it_is_given(load):
+def test_an_option_collected_from_several_keys_names_all_their_lines(load):
     policy = load(
         'actions = ["allocate"]\n[[tiers]]\nplugins = ["binpack"]\n'
         "[plugin.binpack]\nbinpack.resources.a = 1\nbinpack.resources.b = 2\n"

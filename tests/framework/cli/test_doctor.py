@@ -35,7 +35,7 @@ def run(*args: str, status: int = 0) -> str:
     return result.stdout
 
 
-def test_all_is_well():
+def test_a_good_installation_has_no_problem():
     out = run("doctor")
     assert out == "checked 1 plugin, 0 actions, 0 backends, 0 hookspecs: all well\n"
     assert json.loads(run("doctor", "-o", "json"))["ok"] is True
@@ -58,7 +58,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("source, name, text", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_reported_and_fails(good, source, name, text):
+def test_problems_are_reported_and_fail(good, source, name, text):
     good.install("pumice-bad", source, version="2.0", plugins={name: "Good"})
     out = run("doctor", status=1)
     assert text in out
@@ -68,13 +68,13 @@ def test_what_is_wrong_is_reported_and_fails(good, source, name, text):
     assert [finding["wrong"] for finding in data["findings"]] == [True]
 
 
-def test_hookspecs_are_looked_at(good):
+def test_hookspecs_are_checked(good):
     good.install("pumice-bad", "class Specs: pass", hookspecs={"bad": "Specs"})
     assert "error: broken: hookspecs 'bad' (pumice-bad 1.0" in run("doctor", status=1)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_an_old_name_is_reported_and_no_failure(good, monkeypatch):
+def test_a_deprecated_name_is_reported_without_failing(good, monkeypatch):
     monkeypatch.setattr(deprecated, "RENAMED", (Renamed("job_done", "job_ready", "0.2"),))
     old = GOOD.replace("job_ready", "job_done")
     good.install("pumice-old", old, plugins={"old": "Good"})

@@ -1,4 +1,4 @@
-"""``pumice plugins``, ``actions`` and ``hooks`` tell what is installed and what it means."""
+"""``pumice plugins``, ``actions`` and ``hooks`` list what is installed and what it means."""
 
 import json
 
@@ -89,7 +89,7 @@ def test_one_plugin_is_shown_with_its_options():
     assert "docs" not in out
 
 
-def test_a_plugin_leads_to_what_is_written_about_it(site):
+def test_a_plugin_links_to_its_documentation(site):
     links = "Project-URL: Source, https://example.org/src\nProject-URL: Documentation, {}\n"
     site.install(
         "pumice-linked",
@@ -131,7 +131,7 @@ def test_actions():
     assert json.loads(run("actions", "-o", "json").stdout)[0]["name"] == "go"
 
 
-def test_hooks_as_json_tell_every_extension_point():
+def test_hooks_as_json_list_every_extension_point():
     hooks = json.loads(run("hooks", "-o", "json").stdout)
     assert [hook["name"] for hook in hooks] == list(POINTS)
     by_name = {hook["name"]: hook for hook in hooks}

@@ -16,13 +16,6 @@ from pumice.errors import InvariantError, PolicyError, PumiceError
 from pumice.log import setup
 
 
-@pytest.fixture(autouse=True)
-def _restore_logging():
-    yield
-    logger.remove()
-    logger.disable("pumice")
-
-
 @pytest.fixture
 def raising(monkeypatch):
     """Make ``pumice boom`` raise what is given."""
@@ -97,7 +90,7 @@ def test_a_known_error_is_reported_without_a_traceback(raising):
 
 
 def test_a_failed_check_has_exit_status_1(raising):
-    raising(InvariantError("the books do not add up"))
+    raising(InvariantError("the accounts do not add up"))
     assert run("boom").exit_code == 1
 
 

@@ -13,6 +13,7 @@ from pumice import API_VERSION
 from pumice.cli import main
 from pumice.discovery import Catalog
 from pumice.hookspecs import POINTS
+from tests.sampling import few_and_all, sample
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,13 +40,13 @@ def class_in(folder: Path, name: str) -> type:
     (file,) = folder.glob("*.py")
     space: dict[str, object] = {"__name__": file.stem}
     exec(compile(file.read_text(), str(file), "exec"), space)
-    found = space[name]
-    assert isinstance(found, type)
-    return found
+    made_class = space[name]
+    assert isinstance(made_class, type)
+    return made_class
 
 
 @pytest.mark.parametrize("kind", ["plugin", "action"])
-def test_it_makes_a_whole_distribution(kind, tmp_path):
+def test_new_creates_a_complete_distribution(kind, tmp_path):
     folder = made(kind, "dawn", into=tmp_path)
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files == {
@@ -72,7 +73,7 @@ def test_it_makes_a_whole_distribution(kind, tmp_path):
     assert (loaded.cls.api_version, loaded.warnings) == (API_VERSION, ())
 
 
-def test_it_prints_the_next_two_commands(tmp_path):
+def test_new_prints_the_next_two_commands(tmp_path):
     result = new("plugin", "dawn", into=tmp_path)
     folder = tmp_path / "pumice-dawn"
     assert result.stdout.splitlines()[-3:] == [
@@ -89,8 +90,11 @@ def test_a_relative_folder_is_no_name_of_a_distribution_to_pip(tmp_path, monkeyp
     assert (tmp_path / "pumice-dawn").is_dir()
 
 
-def test_every_hook_makes_code_that_loads_and_lints(tmp_path):
-    for number, hook in enumerate(POINTS):
+@few_and_all(10, len(POINTS))
+def test_every_hook_makes_code_that_loads_and_lints(tmp_path, count):
+    hooks = list(POINTS)
+    for number in sample("new hooks", len(hooks), count):
+        hook = hooks[number]
         folder = made("plugin", f"p{number}", "--hook", hook, into=tmp_path)
         catalog = Catalog()
         catalog.register_local("plugin", "p", class_in(folder, f"P{number}"))
@@ -162,12 +166,12 @@ def test_a_name_that_is_taken_names_its_owner(tmp_path):
     assert "action 'allocate' is already installed (pumice-builtin-actions 0.2.0)" in error
 
 
-def test_our_own_name_may_be_made_anew_elsewhere(tmp_path):
+def test_a_distribution_may_be_created_again_in_another_folder(tmp_path):
     """The plugin fifo is that of pumice-fifo, wherever its folder is."""
     assert made("plugin", "fifo", into=tmp_path).is_dir()
 
 
-def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     result = new("plugin", "dawn", into=tmp_path / "file")
     assert result.exit_code == 2

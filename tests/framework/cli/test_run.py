@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from loguru import logger
 
 from pumice.backends.memory import MemoryBackend
 from pumice.cli import main
@@ -49,13 +48,6 @@ spec:
   {more}
   containers: [{{name: c, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
 """
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging():
-    yield
-    logger.remove()
-    logger.disable("pumice")
 
 
 @pytest.fixture
@@ -286,7 +278,7 @@ class TestTest:
             "pass good",
         ]
 
-    def test_a_word_chooses(self, cases):
+    def test_a_keyword_selects_scenarios(self, cases):
         assert pumice("test", "cases", "-k", "GOOD").stdout == "1 passed, 0 failed, 0 skipped\n"
 
     def test_the_report_has_everything(self, cases):
@@ -325,7 +317,7 @@ class TestTest:
             (("cluster.yaml",), "cluster.yaml: not a scenario file"),
             (("policy.toml",), "policy.toml: not a scenario file"),
             (("empty",), "empty: there is no scenario"),
-            (("cases", "-k", "nobody"), "there is no scenario with 'nobody'"),
+            (("cases", "-k", "missing"), "there is no scenario with 'missing'"),
             (("cases/good.json", "--json", "no/where.json"), "--json no/where.json: No such file"),
         ],
     )
@@ -338,7 +330,7 @@ class TestTest:
         assert "Traceback" not in result.output
 
 
-def test_the_demo_reclaims_preempts_and_keeps_gangs_together(monkeypatch):
+def test_the_demo_reclaims_preempts_and_places_whole_gangs(monkeypatch):
     monkeypatch.chdir(ROOT)
     demo = ("run", "docs/examples/demo", "-c", "docs/examples/demo/policy.toml", "--check")
     result = pumice(*demo, "--cycles", "3")

@@ -1,4 +1,4 @@
-"""Policies in the names of other schedulers, and the parameters that KAI keeps outside of them."""
+"""Policies in the names of other schedulers, and the KAI parameters outside of them."""
 
 from typing import Any
 
@@ -63,9 +63,9 @@ class TestKai:
         assert policy["plugin"] == {"kai_predicates": {"x": 1}, "minruntime": {"y": 2}}
         assert policy["action"] == {"evict_stale_gangs": {"defaultStalenessGracePeriod": "5m"}}
 
-    def test_searches_account_as_upstream_does_unless_told_otherwise(self) -> None:
-        told = {"reclaim": {"upstreamStaleReleases": False}}
-        assert kai(actions=["reclaim", "preempt"], action=told)["action"] == {
+    def test_searches_account_as_upstream_by_default(self) -> None:
+        given = {"reclaim": {"upstreamStaleReleases": False}}
+        assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
             "solve_reclaim": {"upstreamStaleReleases": False},
             "solve_preempt": {"upstreamStaleReleases": True},
         }
@@ -123,11 +123,11 @@ class TestKai:
         assert message in str(caught.value)
         assert "here" in str(caught.value)
 
-    def test_an_entry_that_is_none_is_for_the_check_to_tell(self) -> None:
+    def test_an_entry_that_is_no_table_is_left_to_the_policy_check(self) -> None:
         with pytest.raises(PolicyError, match="a plugin should be a name or a table"):
             policy_from_dict({"tiers": [{"plugins": [7]}]}, dialect="kai")
 
-    def test_an_action_that_is_no_name_is_for_the_check_to_tell(self) -> None:
+    def test_an_action_that_is_no_name_is_left_to_the_policy_check(self) -> None:
         with pytest.raises(PolicyError, match="an action should be a name"):
             policy_from_dict({"actions": [["allocate"]]}, dialect="kai")
 

@@ -5,27 +5,7 @@ import pytest
 from pumice import Plugin
 from pumice.config import MissingParts, load_policy, policy_from_dict
 from pumice.errors import PolicyError
-
-GOOD = """\
-actions = ["enqueue", "allocate"]
-
-[[tiers]]
-plugins = ["priority", { name = "gang", disable = ["preemptable"] }]
-
-[[tiers]]
-plugins = ["nodeorder"]
-
-[plugin.nodeorder]
-leastrequested.weight = "5"
-strict = "true"
-
-[action.allocate]
-limit = 7
-
-[scheduler]
-period = "500ms"
-scheduler_names = ["volcano"]
-"""
+from tests.framework.config._policies import GOOD, HEAD
 
 
 def test_a_good_policy(load):
@@ -82,8 +62,6 @@ period = "1s"
         "policy.toml:16: a policy has no key 'schedular'; did you mean 'scheduler'?",
     ]
 
-
-HEAD = 'actions = ["allocate"]\n[[tiers]]\nplugins = ["nodeorder", "binpack"]\n'
 
 MISTAKES = {
     "syntax": ("actions = [\n  1 2\n]", ":2:5: unclosed array"),

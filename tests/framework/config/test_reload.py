@@ -87,7 +87,7 @@ def test_an_action_that_cannot_start_changes_nothing(holder, log, tmp_path):
     assert log == ["init go 0", "init went 0", "drop went 0"]
 
 
-def test_an_action_that_cannot_let_go_does_not_stop_a_reload(holder, tmp_path):
+def test_an_action_that_fails_to_uninitialize_does_not_stop_a_reload(holder, tmp_path):
     write(tmp_path, f"{GOOD}[action.go]\nnumber = 7\n")
     assert holder.reload() is None
     write(tmp_path, GOOD)
@@ -95,7 +95,7 @@ def test_an_action_that_cannot_let_go_does_not_stop_a_reload(holder, tmp_path):
     assert holder.policy.actions[0].options.number == 0
 
 
-def test_close_lets_go_in_reverse(holder, log, tmp_path):
+def test_close_uninitializes_in_reverse_order(holder, log, tmp_path):
     write(tmp_path, GOOD.replace('"go"', '"go", "went"'))
     holder.reload()
     log.clear()

@@ -4,29 +4,7 @@ import pytest
 
 from pumice.config import MissingParts, load_policy, policy_from_dict
 from pumice.errors import PolicyError, PumiceError
-
-GOOD = """\
-actions = ["enqueue", "allocate"]
-
-[[tiers]]
-plugins = ["priority", { name = "gang", disable = ["preemptable"] }]
-
-[[tiers]]
-plugins = ["nodeorder"]
-
-[plugin.nodeorder]
-leastrequested.weight = "5"
-strict = "true"
-
-[action.allocate]
-limit = 7
-
-[scheduler]
-period = "500ms"
-scheduler_names = ["volcano"]
-"""
-
-HEAD = 'actions = ["allocate"]\n[[tiers]]\nplugins = ["nodeorder", "binpack"]\n'
+from tests.framework.config._policies import GOOD, HEAD
 
 
 class TestOverrides:
@@ -177,12 +155,12 @@ class TestDicts:
         assert not isinstance(caught.value, MissingParts)
         assert len(caught.value.problems) == 2
 
-    def test_the_environment_does_not_reach_it(self, parts, monkeypatch):
+    def test_the_environment_does_not_apply_to_plain_data(self, parts, monkeypatch):
         monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "9s")
         data = {"actions": ["allocate"], "tiers": [{"plugins": ["gang"]}]}
         assert policy_from_dict(data, catalog=parts).scheduler.period == 1
 
-    def test_what_is_no_table_is_refused(self, parts):
+    def test_data_that_is_no_table_is_refused(self, parts):
         with pytest.raises(PolicyError, match="should be a table"):
             policy_from_dict(["allocate"], catalog=parts)
 

@@ -40,9 +40,9 @@ def test_names_and_sources_are_known_without_an_import(site):
     site.install("pumice-spread", "raise SystemError", version="0.3", plugins={"spread": "Spread"})
     catalog = Catalog()
     assert catalog.names("plugin") == ["spread"]
-    (found,) = catalog.installed("plugin")
-    assert found.source.label == "pumice-spread 0.3"
-    assert found.source.entry_point == "pumice_spread:Spread"
+    (spread,) = catalog.installed("plugin")
+    assert spread.source.label == "pumice-spread 0.3"
+    assert spread.source.entry_point == "pumice_spread:Spread"
     assert "pumice_spread" not in sys.modules
 
 
@@ -229,7 +229,7 @@ def test_two_distributions_that_claim_a_name_are_both_named(site):
     assert len(catalog.problems()) == 1
 
 
-def test_what_is_broken_does_not_break_the_others(site):
+def test_a_broken_distribution_does_not_affect_the_others(site):
     site.install("pumice-broken", "1 / 0", plugins={"aaa": "Broken"})
     site.install("pumice-spread", SPREAD, plugins={"spread": "Spread"})
     catalog = Catalog()

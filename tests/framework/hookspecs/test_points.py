@@ -1,4 +1,4 @@
-"""The extension points: complete, documented, typed, and each of them asked."""
+"""The extension points: complete, documented, typed, and each of them called."""
 
 import inspect
 import re
@@ -38,7 +38,7 @@ FORMS = {
     "task_order_key": "task_order",
 }
 ASKED_BY_THE_QUESTIONS = {"pre_predicate", "predicate", "node_order", "node_reduce"}
-"""Asked through ``session.questions``, which remembers answers."""
+"""Called through ``session.queries``, which caches answers."""
 NEVER_CALLED = {"sub_group_set_order", "cluster_order", "target_job", "reserved_nodes"}
 
 BRIEF = {
@@ -56,7 +56,7 @@ BRIEF = {
     "bind_request_mutate",
     "http_handlers",
 }
-"""Their first sentence refers to another point, or tells the moment and the answer itself."""
+"""Their first sentence refers to another point, or states the moment and the answer."""
 
 points = pytest.mark.parametrize("point", POINTS.values(), ids=POINTS)
 
@@ -90,7 +90,7 @@ def test_only_the_points_named_here_are_declared_and_never_asked():
         assert "Declared for completeness" in POINTS[name].doc
 
 
-def test_the_life_cycle_is_never_gated():
+def test_life_cycle_points_are_never_gated():
     assert {p.name for p in POINTS.values() if not p.gated} == {
         p.name for p in POINTS.values() if p.group == "lifecycle"
     }

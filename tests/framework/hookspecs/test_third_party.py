@@ -92,7 +92,7 @@ class TestDeclared:
         assert session.state["tide"] == 6.5
         assert session.ask.has("tide_level")
 
-    def test_nobody_answering_means_what_the_rule_says(self, tidal):
+    def test_without_implementations_the_default_of_the_rule_counts(self, tidal):
         session = World().node("a").session(tidal_policy("moon", disable=["tide_level"]))
         assert session.ask.tide_level(None, 3) == 0.0
         assert not session.ask.has("tide_level")
@@ -129,7 +129,7 @@ class TestDeclared:
         with pytest.raises(LoadError, match="hook 'tide_level' does not exist"):
             Catalog().load("plugin", "sun")
 
-    def test_a_session_tells_a_name_that_is_no_point(self, tidal):
+    def test_an_unknown_point_is_an_error_that_names_it(self, tidal):
         session = World().node("a").session(tidal_policy("moon"))
         with pytest.raises(AttributeError, match="'tide_levl'; did you mean 'tide_level'"):
             session.ask.tide_levl(None, 3)
@@ -143,7 +143,7 @@ class TestRegisteredByHand:
                 """Whether it is late."""
 
         class Clock(Plugin):
-            """Tell."""
+            """Answers late."""
 
             @hookimpl
             def late(self):
@@ -214,14 +214,14 @@ class TestRefused:
         assert catalog.points == POINTS
         assert [str(problem) for problem in catalog.problems()] == [str(caught.value)]
 
-    def test_a_broken_one_disturbs_nobody_and_is_told(self, tidal):
+    def test_a_broken_declaration_is_reported_and_the_others_work(self, tidal):
         tidal.install("pumice-bad", "import nowhere", hookspecs={"bad": "Specs"})
         assert tidal_policy("moon").plugins[0].points == ("tide_level",)
         out = run("hooks").stdout
         assert "error: hookspecs 'bad' (pumice-bad 1.0, pumice_bad:Specs): cannot be imp" in out
         assert "hint: pumice-bad needs the module 'nowhere'" in out
 
-    def test_a_name_that_two_declare_is_refused_to_both(self, tidal):
+    def test_a_point_declared_by_two_distributions_is_refused_to_both(self, tidal):
         tidal.install("pumice-ebb", TIDE, hookspecs={"ebb": "TideSpecs"})
         catalog = Catalog()
         assert "tide_level" not in catalog.points

@@ -1,14 +1,10 @@
-"""Pods and nodes: what they ask for, what they have, and everything else scheduling reads."""
+"""Pods: their groups, and all fields that scheduling reads."""
 
 import pytest
 
-from pumice.manifests import read_objects
-from pumice.model.facts import Inventory, Pod
 from pumice.model.resources import Resource
+from tests.framework.manifests._pods import KAI, VOLCANO, container, only, pod, read
 
-GPU = "nvidia.com/gpu"
-VOLCANO = {"scheduling.k8s.io/group-name": "g"}
-KAI = {"pod-group-name": "g"}
 KAI_GROUP = {
     "apiVersion": "scheduling.run.ai/v2alpha2",
     "kind": "PodGroup",
@@ -29,141 +25,8 @@ VOLCANO_GROUP = {
 }
 
 
-def read(*objects: dict) -> Inventory:
-    return read_objects((f"objects[{i}]", item) for i, item in enumerate(objects))
-
-
-def pod(
-    name: str = "p", *, status: dict | None = None, metadata: dict | None = None, **spec
-) -> dict:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "ns", **(metadata or {})},
-        "spec": spec,
-        "status": status or {},
-    }
-
-
-def container(name: str = "c", restart: str | None = None, **requests: object) -> dict:
-    names = {"gpu": GPU}
-    listed = {names.get(key, key): value for key, value in requests.items()}
-    extra = {"restartPolicy": restart} if restart else {}
-    return {"name": name, "resources": {"requests": listed}, **extra}
-
-
-def only(*objects: dict) -> Pod:
-    inventory = read(*objects)
-    assert not inventory.problems, inventory.problems[0]
-    (found,) = inventory.pods.values()
-    return found
-
-
-def request(annotations: dict | None = None, **spec) -> Resource:
-    return only(pod(metadata={"annotations": annotations or {}}, **spec)).request
-
-
-def asks(cpu: float = 0, memory: float = 0, **scalars: float) -> Resource:
-    names = {"gpu": GPU}
-    named = {names.get(key, key): value for key, value in scalars.items()}
-    return Resource(cpu, memory, {**named, "pods": 1})
-
-
-FAMILIES = pytest.mark.parametrize("family", [VOLCANO, KAI], ids=["volcano", "kai"])
-
-
-@FAMILIES
-def test_a_pod_asks_for_the_sum_of_its_containers_and_one_pod(family):
-    containers = [container(cpu="1", gpu="1"), container("d", cpu="500m", memory="1Gi")]
-    assert request(family, containers=containers) == asks(1500, 2**30, gpu=1000)
-
-
-@FAMILIES
-def test_a_pod_without_containers_still_is_a_pod(family):
-    assert request(family) == asks()
-    assert request(family, containers=[]) == asks()
-    assert request(family, containers=None, initContainers=None) == asks()
-
-
-@FAMILIES
-def test_the_largest_init_container_counts_where_it_is_larger(family):
-    init = [container("i", cpu="3", memory="1"), container("j", cpu="2", memory="5")]
-    assert request(
-        family, containers=[container(cpu="1", memory="3")], initContainers=init
-    ) == asks(3000, 5)
-
-
-@FAMILIES
-def test_overhead_is_added_last(family):
-    spec = {"containers": [container(cpu="1")], "initContainers": [container("i", cpu="2")]}
-    assert request(family, **spec, overhead={"cpu": "250m"}) == asks(2250)
-
-
-def test_volcano_counts_sidecars_all_along():
-    spec = {
-        "containers": [container(cpu="1")],
-        "initContainers": [
-            container("early", cpu="5"),
-            container("side", "Always", cpu="2"),
-            container("late", cpu="3500m"),
-        ],
-    }
-    # While it runs 1 + 2; to start, the most of 5, 2 and 2 + 3.5.
-    assert request(VOLCANO, **spec) == asks(5500)
-    assert request(None, **spec) == asks(5500)
-    assert request(KAI, **spec) == asks(5000)
-
-
-def test_volcano_lets_pod_level_requests_stand_for_the_containers():
-    spec = {
-        "containers": [container(cpu="1", memory="1Gi", gpu="1")],
-        "resources": {"requests": {"cpu": "3", GPU: "9", "hugepages-2Mi": "2"}},
-        "overhead": {"cpu": "1"},
-    }
-    assert request(VOLCANO, **spec) == Resource(
-        4000, 2**30, {GPU: 1000, "pods": 1, "hugepages-2Mi": 2000}
-    )
-    assert request(KAI, **spec) == asks(2000, 2**30, gpu=1000)
-
-
-@pytest.mark.parametrize(
-    "status, cpu",
-    [
-        ({"containerStatuses": [{"name": "c"}]}, 2000),
-        ({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "2"}}]}, 2000),
-        ({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "3"}}]}, 3000),
-        ({"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]}, 4000),
-        ({"containerStatuses": [{"name": "x", "allocatedResources": {"cpu": "9"}}]}, 2000),
-        (
-            {
-                "resize": "Infeasible",
-                "containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}],
-            },
-            1000,
-        ),
-        (
-            {
-                "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
-                "containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}],
-            },
-            1000,
-        ),
-    ],
-)
-def test_volcano_counts_what_a_container_holds_while_it_is_resized(status, cpu):
-    assert only(pod(containers=[container(cpu="2")], status=status)).request == asks(cpu)
-
-
-def test_equal_requests_are_one_object():
-    first, second = (
-        read(pod("a", containers=[container(cpu="1")]), pod("b", containers=[container(cpu="1")]))
-    ).pods.values()
-    assert first.request is second.request
-    assert first.containers is second.containers
-
-
 def test_everything_a_scheduler_reads_of_a_pod():
-    found = only(
+    fact = only(
         pod(
             "p",
             metadata={
@@ -228,39 +91,39 @@ def test_everything_a_scheduler_reads_of_a_pod():
             },
         )
     )
-    assert (found.uid, found.key, found.group) == ("u", "ns/p", "ns/g")
-    assert found.labels == {"a": "b"}
-    assert found.annotations == VOLCANO
-    assert (found.created, found.deleted) == (1704067200.0, 1704067200.0)
-    assert found.owner == "2"
-    assert (found.scheduler_name, found.node_name, found.nominated_node) == ("volcano", "n", "m")
-    assert (found.priority, found.priority_class, found.preemption_policy) == (-5, "low", "Never")
-    assert found.gates == ("x/y",)
-    assert found.node_selector == {"zone": "a"}
-    assert found.tolerations == [{"key": "k", "operator": "Exists"}]
-    assert found.affinity == {"podAntiAffinity": {}}
-    assert found.topology_spread[0]["topologyKey"] == "zone"
-    assert found.volumes == [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    assert [claim["resourceClaimName"] for claim in found.resource_claims] == ["made", "n"]
-    assert found.host_ports == (("UDP", "0.0.0.0", 81), ("TCP", "0.0.0.0", 83))
-    assert found.phase == "Running"
-    assert found.qos == "Burstable"
-    assert found.start_time == 60.0
-    assert found.conditions == [
+    assert (fact.uid, fact.key, fact.group) == ("u", "ns/p", "ns/g")
+    assert fact.labels == {"a": "b"}
+    assert fact.annotations == VOLCANO
+    assert (fact.created, fact.deleted) == (1704067200.0, 1704067200.0)
+    assert fact.owner == "2"
+    assert (fact.scheduler_name, fact.node_name, fact.nominated_node) == ("volcano", "n", "m")
+    assert (fact.priority, fact.priority_class, fact.preemption_policy) == (-5, "low", "Never")
+    assert fact.gates == ("x/y",)
+    assert fact.node_selector == {"zone": "a"}
+    assert fact.tolerations == [{"key": "k", "operator": "Exists"}]
+    assert fact.affinity == {"podAntiAffinity": {}}
+    assert fact.topology_spread[0]["topologyKey"] == "zone"
+    assert fact.volumes == [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    assert [claim["resourceClaimName"] for claim in fact.resource_claims] == ["made", "n"]
+    assert fact.host_ports == (("UDP", "0.0.0.0", 81), ("TCP", "0.0.0.0", 83))
+    assert fact.phase == "Running"
+    assert fact.qos == "Burstable"
+    assert fact.start_time == 60.0
+    assert fact.conditions == [
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"}
     ]
-    (main,) = found.containers
+    (main,) = fact.containers
     assert (main.name, main.image, main.limits) == ("c", "i:1", Resource(2000))
     assert [ref["name"] for ref in main.env["env"]] == ["B"]
     assert main.env["envFrom"] == [{"configMapRef": {"name": "m"}}]
-    assert [c.restart_always for c in found.init_containers] == [False, True]
+    assert [c.restart_always for c in fact.init_containers] == [False, True]
 
 
 def test_a_bare_pod_has_the_defaults():
-    found = only({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
-    assert (found.uid, found.key, found.phase) == ("default-p", "default/p", "Pending")
-    assert (found.priority, found.deleted, found.start_time) == (None, None, None)
-    assert (found.created, found.group, found.owner) == (0.0, "", "")
+    fact = only({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
+    assert (fact.uid, fact.key, fact.phase) == ("default-p", "default/p", "Pending")
+    assert (fact.priority, fact.deleted, fact.start_time) == (None, None, None)
+    assert (fact.created, fact.group, fact.owner) == (0.0, "", "")
 
 
 def test_random_names_of_token_volumes_do_not_make_pods_different():
@@ -300,8 +163,8 @@ SIDECAR = {
     ],
 )
 def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
-    found = only(pod(metadata={"annotations": VOLCANO | KAI}, **SIDECAR), *others)
-    assert (found.group, found.request.cpu) == (group, cpu)
+    fact = only(pod(metadata={"annotations": VOLCANO | KAI}, **SIDECAR), *others)
+    assert (fact.group, fact.request.cpu) == (group, cpu)
 
 
 @pytest.mark.parametrize(
@@ -350,69 +213,8 @@ def test_of_two_annotations_the_one_with_a_group_counts(others, group, cpu):
 )
 def test_a_malformed_pod_is_skipped_and_reported(change, message):
     inventory = read(pod("good"), pod("bad", **change))
-    assert [found.name for found in inventory.pods.values()] == ["good"]
+    assert [fact.name for fact in inventory.pods.values()] == ["good"]
     (problem,) = inventory.problems
     assert problem.message.startswith(message)
     assert problem.where == "objects[1]"
     assert problem.object.startswith("Pod ")
-
-
-def test_everything_a_scheduler_reads_of_a_node():
-    inventory = read(
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {
-                "name": "n",
-                "labels": {"zone": "a"},
-                "annotations": {"x": "y"},
-                "creationTimestamp": "1970-01-01T00:00:10Z",
-            },
-            "spec": {
-                "unschedulable": True,
-                "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": None}],
-            },
-            "status": {
-                "capacity": {"cpu": "8", "memory": "1Gi", "pods": "110", GPU: "4"},
-                "allocatable": {"cpu": "7500m", "memory": "1000Mi", "pods": "100", GPU: "4"},
-                "conditions": [{"type": "Ready", "status": "False", "reason": "x"}],
-                "images": [{"names": ["a:1"], "sizeBytes": 5}, {"names": None, "sizeBytes": 6}],
-            },
-        }
-    )
-    found = inventory.nodes["n"]
-    assert not inventory.problems
-    assert found.capacity == Resource(8000, 2**30, {"pods": 110, GPU: 4000})
-    assert found.allocatable == Resource(7500, 1000 * 2**20, {"pods": 100, GPU: 4000})
-    assert found.max_pods == 100
-    assert found.labels == {"zone": "a"}
-    assert found.taints[0]["effect"] == "NoSchedule"
-    assert found.unschedulable
-    assert found.conditions == {"Ready": "False"}
-    assert found.images == [{"names": ["a:1"], "sizeBytes": 5}, {"names": [], "sizeBytes": 6}]
-    assert found.created == 10.0
-
-
-def test_a_node_that_reports_only_capacity_has_all_of_it_to_give():
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    found = read({**node, "status": {"capacity": {"cpu": "2", "pods": "9"}}}).nodes["n"]
-    assert (found.allocatable.cpu, found.max_pods) == (2000, 9)
-    found = read({**node, "status": {"capacity": {"cpu": "2"}, "allocatable": {}}}).nodes["n"]
-    assert found.allocatable == Resource()
-
-
-@pytest.mark.parametrize("part", ["capacity", "allocatable"])
-@pytest.mark.parametrize("value, words", [("-1", "is negative"), ("1e40", "is too large")])
-def test_a_node_with_impossible_resources_is_left_out(part, value, words):
-    inventory = read(
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": "n"},
-            "status": {part: {"cpu": value}},
-        }
-    )
-    assert not inventory.nodes
-    (problem,) = inventory.problems
-    assert str(problem).startswith(f"objects[0]: Node n: status.{part}.cpu: ")
-    assert words in problem.message

@@ -39,7 +39,7 @@ class TestRowCursor:
         assert one.changed() == [2]
         assert other.changed() == [1, 2]
 
-    def test_a_journal_that_was_cut_means_all_rows(self, monkeypatch):
+    def test_a_truncated_journal_means_all_rows(self, monkeypatch):
         monkeypatch.setattr("pumice.model.nodes.journal._JOURNAL_LIMIT", 2)
         nodes = table()
         cursor = RowCursor(nodes, at_end=True)

@@ -69,11 +69,11 @@ def test_without_hypernodes_there_is_the_root_alone():
 
 
 @pytest.mark.parametrize(
-    "member, found",
+    "member, expected",
     [("a1", ["a1"]), ("/1$/", ["a1", "b1", "c1", "d1"]), ("rack=b", ["b1", "b2"]), ("zz", [])],
 )
-def test_members_are_named_matched_or_labelled(member, found):
-    assert HyperNodeTree([hyper("h", 1, member)], NODES).nodes["h"] == found
+def test_members_are_named_matched_or_labelled(member, expected):
+    assert HyperNodeTree([hyper("h", 1, member)], NODES).nodes["h"] == expected
 
 
 def test_a_child_that_is_not_there_is_ignored():
@@ -187,15 +187,15 @@ def test_a_soft_sub_job_stays_within_the_limit_of_its_job():
 
 
 @pytest.mark.parametrize(
-    "on, found",
+    "on, expected",
     [((), ""), (("a1",), "rack-a"), (("a1", "a2"), "rack-a"), (("a1", "b1"), "row")],
 )
-def test_a_job_knows_where_it_already_is(on, found):
+def test_a_job_knows_its_allocated_hypernode(on, expected):
     job = job_of(on=on, topology=NetworkTopology("hard", 3))
-    assert job.allocated_hyper_node == found
+    assert job.allocated_hyper_node == expected
 
 
-def test_a_job_without_topology_is_nowhere():
+def test_a_job_without_topology_has_no_hypernode():
     assert job_of(on=("a1",)).allocated_hyper_node == ""
 
 
@@ -203,13 +203,13 @@ def test_pods_that_match_no_policy_stay_in_the_default_sub_job():
     policies = [
         SubGroupPolicy("p", {"matchLabels": {"role": "w"}}, ("part",), size=2, min_sub_groups=1),
         SubGroupPolicy("q", {"matchLabels": {"role": "w"}}),
-        SubGroupPolicy("r", None, ("part", "slot")),
+        SubGroupPolicy("r", None, ("part", "index")),
     ]
     pods = [
         ("in-p", {"role": "w", "part": "1"}, ""),
         ("no-key", {"role": "w"}, ""),
-        ("in-r", {"part": "1", "slot": "x"}, ""),
-        ("empty", {"part": "1", "slot": ""}, ""),
+        ("in-r", {"part": "1", "index": "x"}, ""),
+        ("empty", {"part": "1", "index": ""}, ""),
     ]
     job = job_of(policies=policies, pods=pods)
     of = {uid: task.sub_job.uid for uid, task in job.tasks.items()}

@@ -1,4 +1,4 @@
-"""Scenario files: reading, running, judging."""
+"""Running scenarios and comparing them with the expected outcome."""
 
 import json
 from pathlib import Path
@@ -6,111 +6,11 @@ from pathlib import Path
 import pytest
 
 from pumice import Action, Plugin, hookimpl
-from pumice.errors import ScenarioError
-from pumice.scenarios import Result, Runner, find_files, read_file
+from pumice.scenarios import Result
 from pumice.scenarios.scenario import parse
+from tests.framework.scenarios._objects import group, node, pod, queue, scenario
 
-
-class FirstFit(Action):
-    """Places every pending task on the first node with idle room, gang or not."""
-
-    def execute(self, session):
-        for job in session.jobs.values():
-            with session.turn(job), session.statement() as statement:
-                for task in job.pending:
-                    choice = session.queries.best(task)
-                    if choice is not None:
-                        place = statement.allocate if choice.idle else statement.pipeline
-                        place(task, choice.row)
-                if session.ask.job_ready(job):
-                    statement.commit()
-                else:
-                    statement.keep()
-
-
-class EvictAll(Action):
-    """Evicts whatever runs."""
-
-    def execute(self, session):
-        for job in session.jobs.values():
-            with session.statement() as statement:
-                for task in [t for t in job.tasks.values() if t.status.label == "Running"]:
-                    statement.evict(task, "test", claimant=job)
-                statement.commit()
-
-
-class Whole(Plugin):
-    """A job is ready when its minimum is."""
-
-    @hookimpl
-    def job_ready(self, job):
-        return job.is_ready()
-
-
-class Broken(Plugin):
-    @hookimpl
-    def predicate(self, task, node):
-        raise RuntimeError("out of order")
-
-
-@pytest.fixture
-def runner(catalog):
-    catalog.register_local("action", "first-fit", FirstFit)
-    catalog.register_local("action", "evict-all", EvictAll)
-    catalog.register_local("plugin", "whole", Whole)
-    catalog.register_local("plugin", "broken", Broken)
-    return Runner(catalog, check=True)
-
-
-CREATED = "2020-01-01T00:00:00Z"
-
-
-def meta(name, **more):
-    return {"name": name, "creationTimestamp": CREATED, **more}
-
-
-def node(name, cpu="2"):
-    room = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    status = {"allocatable": room, "capacity": room}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": meta(name), "status": status}
-
-
-def queue(name="q"):
-    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
-    return {**kind, "metadata": meta(name), "spec": {"weight": 1}}
-
-
-def group(name="job", minimum=1, phase="Inqueue"):
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "PodGroup",
-        "metadata": meta(name, namespace="ns"),
-        "spec": {"queue": "q", "minMember": minimum},
-        "status": {"phase": phase},
-    }
-
-
-def pod(name, job="job", cpu="1", on=None):
-    requests = {"cpu": cpu, "memory": "1Gi"}
-    spec = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
-    if on:
-        spec["nodeName"] = on
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta(name, namespace="ns", annotations={"scheduling.k8s.io/group-name": job}),
-        "spec": spec,
-        "status": {"phase": "Running" if on else "Pending"},
-    }
-
-
-POLICY = {"actions": ["first-fit"], "tiers": [{"plugins": ["whole"]}]}
 BOTH = {"actions": ["evict-all", "first-fit"], "tiers": [{"plugins": ["whole"]}]}
-CLUSTER = [node("a"), node("b"), queue(), group()]
-
-
-def scenario(expect, *objects, **more):
-    return {"config": POLICY, "objects": [*CLUSTER, *objects], "expect": expect, **more}
 
 
 @pytest.fixture
@@ -139,13 +39,13 @@ BIG = pod("z", cpu="9")
         ({"tasks": {"ns/z": {"status": "Pending"}}}, (*TWO, BIG)),
     ],
 )
-def test_what_happens_as_expected_passes(run, expect, objects):
+def test_an_expected_outcome_passes(run, expect, objects):
     result = run(scenario(expect, *objects))
     assert (result.verdict, result.mismatches, result.error) == ("passed", (), "")
 
 
 @pytest.mark.parametrize(
-    "expect, told",
+    "expect, reported",
     [
         (
             {"binds": {"ns/x": "b", "ns/z": "a"}},
@@ -187,19 +87,19 @@ def test_what_happens_as_expected_passes(run, expect, objects):
         ),
     ],
 )
-def test_what_happens_otherwise_fails_and_is_told(run, expect, told):
+def test_an_unexpected_outcome_fails_and_is_reported(run, expect, reported):
     result = run(scenario(expect, *TWO, BIG))
     assert result.verdict == "failed"
-    assert [str(mismatch) for mismatch in result.mismatches] == told
+    assert [str(mismatch) for mismatch in result.mismatches] == reported
 
 
-def test_a_failure_tells_why_the_job_waits(run):
+def test_a_failure_reports_why_the_job_waits(run):
     result = run(scenario({"binds": {"ns/z": "a"}}, BIG))
     assert result.reasons[0][0] == "ns/job"
     assert "Insufficient cpu" in result.reasons[0][1] or "not ready" in result.reasons[0][1]
 
 
-def test_evictions_are_judged_without_order_and_over_all_cycles(run):
+def test_evictions_are_compared_without_order_and_over_all_cycles(run):
     running = (pod("x", on="a"), pod("y", on="a"))
     expect = {"evictions": ["ns/y", "ns/x"], "evict_count": 2, "max_evictions": 2}
     data = scenario(expect, *running, config=BOTH, cycles=2)
@@ -213,7 +113,7 @@ def test_evictions_are_judged_without_order_and_over_all_cycles(run):
 
 
 def test_a_pipelined_task_is_on_one_of_the_nodes(run):
-    # The running pod leaves, and its room is promised to the pending one.
+    # The running pod is evicted, and the pending one is pipelined on its node.
     objects = (node("a", "1"), queue(), group(), pod("x", on="a"), pod("y"))
     data = {"config": BOTH, "objects": objects, "expect": {"pipelined": {"ns/job": ["a"]}}}
     assert run(data).verdict == "passed"
@@ -300,7 +200,7 @@ def test_facts_outside_the_manifests_reach_objects_and_plugins(run, catalog):
     }  # fmt: skip
 
 
-def test_a_gated_pod_is_told_from_a_pending_one(run):
+def test_a_gated_pod_differs_from_a_pending_one(run):
     gated = pod("x")
     gated["spec"]["schedulingGates"] = [{"name": "wait"}]
     expect = {"tasks": {"ns/x": {"status": "Gated"}}}
@@ -340,14 +240,14 @@ def test_an_action_that_raises_fails_the_scenario_and_says_where(run, catalog):
     assert "test_runner.py" in result.error
 
 
-def test_objects_that_cannot_be_used_are_told(run):
+def test_malformed_objects_are_reported(run):
     result = run(scenario({"bind_count": 0}, {"apiVersion": "v1", "kind": "Pod"}))
     assert result.verdict == "passed"
     assert "objects[4]" in result.warnings[0]
 
 
 @pytest.mark.parametrize(
-    "change, told",
+    "change, message",
     [
         ({"expect": {}}, "expect: nothing is expected"),
         ({"expect": {"tasks": {}}}, "expect: nothing is expected"),
@@ -377,117 +277,10 @@ def test_objects_that_cannot_be_used_are_told(run):
         ({"config": "no-such.toml", "dialect": "volcano"}, "no-such.toml"),
     ],
 )
-def test_a_bad_scenario_is_an_error_that_names_the_key(run, change, told):
+def test_a_bad_scenario_is_an_error_that_names_the_key(run, change, message):
     result = run({**scenario({"bind_count": 0}), **change})
     assert result.verdict == "error"
-    assert told in result.error
-
-
-def test_the_cluster_and_the_policy_may_be_files_beside_the_scenario(runner, tmp_path):
-    (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "a.json").write_text(json.dumps(node("a")))
-    rest = {"apiVersion": "v1", "kind": "List", "items": [queue(), group(), pod("x")]}
-    (tmp_path / "rest.json").write_text(json.dumps(rest))
-    (tmp_path / "policy.toml").write_text(
-        'actions = ["first-fit"]\n[[tiers]]\nplugins = ["whole"]\n'
-    )
-    scenarios = tmp_path / "cases"
-    scenarios.mkdir()
-    (scenarios / "one.toml").write_text(
-        'config = "../policy.toml"\ncluster = ["../nodes", "../rest.json"]\n'
-        'dialect = "volcano"\n[expect.binds]\n"ns/x" = "a"\n'
-    )
-    (result,) = runner.run_file(scenarios / "one.toml")
-    assert (result.verdict, result.mismatches, result.error) == ("passed", (), "")
-    assert result.id == str(scenarios / "one.toml")
-
-
-@pytest.mark.parametrize("suffix", ["json", "yaml", "yml", "toml"])
-def test_a_file_holds_one_scenario_or_several(runner, tmp_path, suffix):
-    import yaml
-
-    (tmp_path / "rest.json").write_text(json.dumps(CLUSTER))
-    one = {"config": POLICY, "cluster": "rest.json", "expect": {"bind_count": 0}}
-    several = {"scenarios": [{**one, "id": "first"}, {**one, "expect": {"bind_count": 1}}, {}]}
-    if suffix == "toml":
-        policy = 'config = {actions = ["first-fit"], tiers = [{plugins = ["whole"]}]}'
-        body = f'{policy}\ncluster = "rest.json"\nexpect.bind_count = '
-        single = body + "0\n"
-        many = f'[[scenarios]]\nid = "first"\n{body}0\n[[scenarios]]\n{body}1\n[[scenarios]]\n'
-    else:
-        dump = json.dumps if suffix == "json" else yaml.safe_dump
-        single, many = dump(one), dump(several)
-    (tmp_path / f"one.{suffix}").write_text(single)
-    (tmp_path / f"many.{suffix}").write_text(many)
-    assert [r.verdict for r in runner.run_file(tmp_path / f"one.{suffix}")] == ["passed"]
-    results = list(runner.run_file(tmp_path / f"many.{suffix}"))
-    assert [r.verdict for r in results] == ["passed", "failed", "error"]
-    assert results[0].id == "first"
-    assert results[1].id == f"{tmp_path}/many.{suffix}[1]"
-    assert "there is no 'expect'" in results[2].error
-
-
-def test_a_word_chooses_by_id_title_or_path(runner, tmp_path):
-    cases = [scenario({"bind_count": 0}, id=i, title=t) for i, t in (("A1", "red"), ("B2", "blue"))]
-    file = tmp_path / "colours.json"
-    file.write_text(json.dumps({"scenarios": cases}))
-
-    def chosen(word):
-        return [result.id for result in runner.run_file(file, word)]
-
-    assert chosen("a1") == ["A1"]
-    assert chosen("BLUE") == ["B2"]
-    assert chosen("colours") == ["A1", "B2"]
-    assert chosen("green") == []
-
-
-def test_in_a_directory_only_scenarios_are_scenarios(tmp_path):
-    expecting = json.dumps(scenario({"bind_count": 0}))
-    files = {
-        "b/case.json": expecting,
-        "a/case.yaml": "expect: {bind_count: 0}\n",
-        "a/cases.toml": "[[scenarios]]\n",
-        "forgotten.json": json.dumps({"config": POLICY, "objects": []}),
-        "broken.yaml": "expect: {binds\n",
-        "node.json": json.dumps(node("expect")),
-        "stream.yaml": "kind: Pod\n---\nkind: Pod\nmetadata: {name: expect}\n",
-        "policy.toml": 'actions = ["scenarios"]\n',
-        "note.txt": "expect: nothing\n",
-        ".hidden/case.json": expecting,
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    found = [str(file.relative_to(tmp_path)) for file in find_files([tmp_path])]
-    assert found == ["a/case.yaml", "a/cases.toml", "b/case.json", "broken.yaml", "forgotten.json"]
-
-
-@pytest.mark.parametrize(
-    "name, text, told",
-    [
-        ("node.json", json.dumps(node("a")), "not a scenario file"),
-        ("list.json", "[]", "not a scenario file"),
-        ("half.json", '{"expect": {\n"binds" 3}}', "half.json:2: "),
-        ("half.yaml", "expect:\n  binds: {\n", "half.yaml:3: "),
-        ("half.toml", "[expect]\nbinds = \n", "half.toml:2: "),
-        ("more.json", '{"scenarios": [], "config": {}}', "unknown field `config`"),
-        ("gone.json", None, "No such file"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_told(tmp_path, name, text, told):
-    file = tmp_path / name
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(ScenarioError, match=told):
-        read_file(file)
-
-
-def test_a_path_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(ScenarioError, match="there is no such file"):
-        list(find_files([tmp_path / "nowhere"]))
-    (tmp_path / "notes.txt").write_text("expect")
-    with pytest.raises(ScenarioError, match="not a scenario file"):
-        list(find_files([tmp_path / "notes.txt"]))
+    assert message in result.error
 
 
 def test_the_clock_is_later_than_every_object():

@@ -1,4 +1,4 @@
-"""Compiled dispatch: who is asked, in which order, with which arguments."""
+"""Compiled dispatch: which plugins are called, in which order, with which arguments."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from pumice.session.dispatch import bind, implementations
 from tests.framework._build import World, plugin_entry, policy
 
 
-class Teller(Plugin):
+class Named(Plugin):
     """Answers with its name; the tests give it several names."""
 
     @hookimpl
@@ -50,7 +50,7 @@ def session(*tiers):
 
 def test_plugins_are_asked_in_the_order_of_the_policy():
     opened = session(
-        [plugin_entry(Teller, "b"), plugin_entry(Teller, "a")], [plugin_entry(Teller, "c")]
+        [plugin_entry(Named, "b"), plugin_entry(Named, "a")], [plugin_entry(Named, "c")]
     )
     assert list(opened.ask.http_handlers()) == ["b", "a", "c"]
     assert opened.ask.job_valid(None) == "b"
@@ -120,7 +120,7 @@ def test_a_method_without_the_mark_is_never_asked():
     ],
 )
 def test_enable_and_disable(switch, asked):
-    opened = session([plugin_entry(Teller, "t", **switch)])
+    opened = session([plugin_entry(Named, "t", **switch)])
     assert {name for name in POINTS if opened.ask.has(name)} == asked
 
 
@@ -141,7 +141,7 @@ def test_a_form_is_gated_with_its_point():
     assert session([plugin_entry(Keyed, enable=["job_order"])]).ask.has("job_order_key")
 
 
-def test_every_point_can_be_asked_when_nobody_implements_it():
+def test_every_point_can_be_called_without_an_implementation():
     ask = session().ask
     queue = object()
     expected = {
@@ -181,22 +181,22 @@ def test_every_point_can_be_asked_when_nobody_implements_it():
 
 
 def test_instances_belong_to_one_session():
-    world, tiers = World().node("a"), policy([Teller])
+    world, tiers = World().node("a"), policy([Named])
     one, other = world.session(tiers), world.session(tiers)
-    assert one.plugins["teller"] is not other.plugins["teller"]
-    assert one.plugins["teller"].session is one
+    assert one.plugins["named"] is not other.plugins["named"]
+    assert one.plugins["named"].session is one
 
 
 def test_a_plugin_may_be_listed_twice_under_two_names():
-    opened = session([plugin_entry(Teller, "one")], [plugin_entry(Teller, "two")])
+    opened = session([plugin_entry(Named, "one")], [plugin_entry(Named, "two")])
     assert list(opened.plugins) == ["one", "two"]
     assert list(opened.ask.http_handlers()) == ["one", "two"]
 
 
 def test_an_implementation_knows_where_it_comes_from():
-    opened = session([Teller])
+    opened = session([Named])
     ((impl, plugin),) = implementations(
-        POINTS["job_valid"], [[(plugin_entry(Teller), opened.plugins["teller"])]]
+        POINTS["job_valid"], [[(plugin_entry(Named), opened.plugins["named"])]]
     )[0]
     assert impl.source == "pumice-tests 1.0"
-    assert plugin is opened.plugins["teller"]
+    assert plugin is opened.plugins["named"]

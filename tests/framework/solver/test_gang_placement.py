@@ -1,4 +1,4 @@
-"""Whole jobs: all tasks of a chunk or none, set of nodes by set of nodes, parts of GPUs."""
+"""Gang placement: all tasks of a batch or none, node set by node set, with GPU fractions."""
 
 import math
 
@@ -11,10 +11,8 @@ from pumice.model.cluster import build_cluster
 from pumice.model.facts import HyperNode, NetworkTopology, SubGroup, SubGroupPolicy
 from pumice.model.task import TaskStatus
 from pumice.session.nodes.gpu_devices import (
-    choose_groups,
     fits_idle,
     fits_rows,
-    groups_fit_idle,
     ranked_devices,
 )
 from pumice.session.session import Session
@@ -24,34 +22,26 @@ from pumice.verdicts import FitError, Refusal
 from pumice_builtin_actions.fair_allocate import FairAllocate
 from pumice_builtin_plugins.network_topology_aware.plugin import NetworkTopologyAware
 from tests.framework._build import World, bound, policy
-from tests.plugins._fair import FairWorld, ask
+from tests.framework.solver._placement import cluster
+from tests.plugins._fair import ask
 
 S = TaskStatus
 
 
-def cluster(*gpus, gpu_memory=1000):
-    """Nodes ``n0``, ``n1`` … with so many GPUs, and a queue ``q``."""
-    world = FairWorld()
-    for number, gpu in enumerate(gpus):
-        world.node(f"n{number}", gpu=gpu, gpu_memory=gpu_memory)
-    world.queue("q")
-    return world
-
-
 def opened(world, *plugins):
-    """A session of plugins that exist for a test only."""
+    """A session of local plugin classes."""
     world.session = Session(build_cluster(world.inventory, now=world.now), policy(plugins))
     return world.session
 
 
 def place(world, name, rows=None, *, simulate=False, keep=False):
-    """Place a job's next chunk; where its tasks are then, or None."""
+    """Place a job's next batch; the nodes of its tasks, or None."""
     session = world.session
     before = accounts(session)
     statement = session.statement()
     job = world.job_of(name)
     placed = GangPlacer(session).place(statement, job, rows, simulate=simulate)
-    found = {
+    placement = {
         task.name: (task.status, task.node)
         for task in job.tasks.values()
         if task.status is not S.PENDING
@@ -63,11 +53,11 @@ def place(world, name, rows=None, *, simulate=False, keep=False):
         assert accounts(session) == before
     if not placed:
         assert accounts(session) == before
-    return found if placed else None
+    return placement if placed else None
 
 
-class TestChunks:
-    def test_a_chunk_is_placed_whole_or_not_at_all(self):
+class TestBatches:
+    def test_a_batch_is_placed_whole_or_not_at_all(self):
         world = cluster(1, 1)
         world.job("two", "q", ask(), ask())
         world.job("three", "q", ask(), ask(), ask())
@@ -75,7 +65,7 @@ class TestChunks:
         assert place(world, "two") == {"two-0": (S.ALLOCATED, "n0"), "two-1": (S.ALLOCATED, "n1")}
         assert place(world, "three") is None
 
-    def test_what_a_simulation_refuses_is_no_reason_to_wait(self):
+    def test_a_simulation_records_no_refusals(self):
         class Nowhere(Plugin):
             @hookimpl
             def subset_nodes(self, job):
@@ -97,20 +87,20 @@ class TestChunks:
         assert place(world, "j", np.array([1])) == {"j-0": (S.ALLOCATED, "n1")}
         assert place(world, "j", np.array([], dtype=np.intp)) is None
 
-    def test_tasks_are_pipelined_to_releasing_resources(self):
+    def test_a_task_is_pipelined_on_releasing_resources(self):
         world = cluster(1)
         world.job("old", "q", ask(on="n0", deleted=1.0))
         world.job("j", "q", ask())
         world.open("elastic")
         assert place(world, "j") == {"j-0": (S.PIPELINED, "n0")}
 
-    def test_in_a_simulation_tasks_are_pipelined_to_idle_resources_too(self):
+    def test_in_a_simulation_a_task_is_pipelined_on_idle_resources_too(self):
         world = cluster(1)
         world.job("j", "q", ask())
         world.open("elastic")
         assert place(world, "j", simulate=True) == {"j-0": (S.PIPELINED, "n0")}
 
-    def test_a_victim_that_gets_its_own_place_again_is_none(self):
+    def test_a_victim_placed_back_on_its_node_is_no_longer_evicted(self):
         world = cluster(1)
         world.job("j", "q", ask(on="n0"))
         world.open("elastic")
@@ -121,7 +111,7 @@ class TestChunks:
         assert not statement.has_evictions
         statement.discard()
 
-    def test_the_best_score_wins_and_nan_is_out(self):
+    def test_the_best_score_wins_and_nan_is_excluded(self):
         class Taste(Plugin):
             @hookimpl(scope="static")
             def batch_node_order(self, task, nodes):
@@ -132,7 +122,7 @@ class TestChunks:
         opened(world, Taste)
         assert [node for _, node in place(world, "j").values()] == ["n2", "n1", "n1"]
 
-    def test_when_the_best_nodes_refuse_the_others_are_asked_at_once(self):
+    def test_when_the_best_nodes_refuse_the_others_are_filtered_in_one_call(self):
         class Late(Plugin):
             @hookimpl(scope="cluster")
             def predicate(self, node):
@@ -146,7 +136,7 @@ class TestChunks:
         assert place(world, "k") is None
         assert "8 no" in str(world.job_of("k").fit_errors["k-1"])
 
-    def test_reasons_are_noted_when_it_is_for_real(self):
+    def test_fit_errors_are_recorded_outside_simulations(self):
         world = cluster(1)
         world.job("j", "q", ask(gpu=2))
         world.open("elastic")
@@ -155,7 +145,7 @@ class TestChunks:
         assert place(world, "j") is None
         assert "Insufficient nvidia.com/gpu" in str(world.job_of("j").fit_errors["j-0"])
 
-    def test_a_queue_at_its_limit_refuses_the_chunk(self):
+    def test_a_queue_at_its_limit_refuses_the_batch(self):
         class Full(Plugin):
             @hookimpl
             def is_job_over_queue_capacity(self, job, tasks):
@@ -185,7 +175,7 @@ class TestChunks:
 
 
 class TestNodeSets:
-    def test_sets_are_tried_in_order_and_undone(self):
+    def test_node_sets_are_tried_in_order_and_undone(self):
         seen = []
 
         class Halves(Plugin):
@@ -201,7 +191,7 @@ class TestNodeSets:
         inner = ("default", ["default"], 2)
         assert seen == [("", ["default"], 2), inner, inner]
 
-    def test_no_set_at_all_is_no_place(self):
+    def test_without_a_node_set_the_job_is_not_placed(self):
         class Nowhere(Plugin):
             @hookimpl
             def subset_nodes(self, nodes):
@@ -236,7 +226,7 @@ class TestNodeSets:
         }
 
 
-class TestParts:
+class TestFractions:
     def test_groups_with_room_and_fresh_devices_in_the_order_of_the_plugins(self):
         world = cluster(2)
         world.job("old", "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
@@ -277,7 +267,7 @@ class TestParts:
         opened(world, NotFresh)
         assert place(world, "j") is None
 
-    def test_room_in_a_group_that_is_being_left_must_be_waited_for(self):
+    def test_a_task_is_pipelined_on_a_group_that_is_being_released(self):
         world = cluster(1)
         group = {"runai-gpu-group": "g"}
         world.job("old", "q", ask(fraction=0.5, on="n0", labels=group))
@@ -294,7 +284,7 @@ class TestParts:
         assert (place(world, "j") is not None) is fits
 
     @pytest.mark.parametrize("pod", [ask(), ask(fraction=0.5), ask(gpu_memory=300), ask(gpu=9)])
-    def test_remembered_room_is_the_room_there_is(self, pod):
+    def test_cached_fits_equal_computed_ones(self, pod):
         world = cluster(1, 2, 0)
         world.job("old", "q", ask(fraction=0.7, on="n0", labels={"runai-gpu-group": "g"}))
         world.job("j", "q", pod)
@@ -305,7 +295,7 @@ class TestParts:
 
 
 class TestHyperNodes:
-    """Jobs of Volcano that must be close together."""
+    """Volcano jobs with a hard network topology."""
 
     def world(self, *racks, tasks=2, **facts):
         """Racks of nodes with one CPU each; ``tier`` 2 is everything."""
@@ -329,10 +319,10 @@ class TestHyperNodes:
     def test_a_gang_goes_where_it_fits_whole(self):
         assert set(self.run(self.world(1, 2)).values()) == {"r1-0", "r1-1"}
 
-    def test_it_waits_where_it_fits_nowhere_whole(self):
+    def test_a_gang_that_fits_into_no_hypernode_waits(self):
         assert self.run(self.world(1, 1)) == {}
 
-    def test_it_grows_where_it_is(self):
+    def test_a_job_grows_in_its_hypernode(self):
         world = self.world(2, 3, tasks=3, min_member=1)
         assert sorted(self.run(world).values()) == ["r1-0", "r1-1", "r1-2"]
         world = self.world(2, 3, tasks=3, min_member=1, on=["r1-2"])
@@ -354,12 +344,12 @@ class TestHyperNodes:
         ]
         for number in range(4):
             world.pod(f"j-{number}", "ns/j", labels={"part": str(number % 2)})
-        found = self.run(world)
-        racks = {name: node.partition("-")[0] for name, node in found.items()}
-        assert len(found) == 4
+        placement = self.run(world)
+        racks = {name: node.partition("-")[0] for name, node in placement.items()}
+        assert len(placement) == 4
         assert racks["j-0"] == racks["j-2"] != racks["j-1"] == racks["j-3"]
 
-    def test_a_simulation_keeps_to_it_too(self):
+    def test_a_simulation_respects_hypernodes_too(self):
         world = self.world(2, 1)
         world.queue("q", weight=9)
         for name in ("r0-0", "r0-1", "r1-0"):
@@ -373,38 +363,3 @@ class TestHyperNodes:
         decisions = world.run(made)
         assert {simulate.node for simulate in decisions.pipelined} == {"r0-0", "r0-1"}
         assert len(decisions.evictions) == 2
-
-
-class TestChosenGroups:
-    """Which devices of a node a task takes; the plugins only score them."""
-
-    def world(self, pod):
-        world = cluster(2)
-        world.job("old", "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
-        world.job("j", "q", pod)
-        world.open("gpupack")
-        return world
-
-    def test_a_shared_device_first_then_a_new_group_on_a_whole_one(self):
-        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "2"}))
-        task = world.task("j-0")
-        groups = choose_groups(world.session, task, 0)
-        assert groups == ("g", "n0/shared-1")
-        assert groups_fit_idle(world.session, task, 0, groups)
-
-    def test_none_where_there_are_too_few_devices(self):
-        world = self.world(ask(fraction=0.5, annotations={"gpu-fraction-num-devices": "3"}))
-        assert choose_groups(world.session, world.task("j-0"), 0) is None
-
-    def test_a_share_that_is_being_released_is_waited_for(self):
-        world = cluster(1)
-        for name in ("old", "going"):
-            world.job(name, "q", ask(fraction=0.5, on="n0", labels={"runai-gpu-group": "g"}))
-        world.job("j", "q", ask(fraction=0.5))
-        world.open("gpupack")
-        task = world.task("j-0")
-        assert choose_groups(world.session, task, 0) is None
-        with world.session.statement() as statement:
-            statement.evict(world.task("going-0"), "test")
-            assert choose_groups(world.session, task, 0) == ("g",)
-            assert not groups_fit_idle(world.session, task, 0, ("g",))

@@ -1,4 +1,4 @@
-"""The tree of queues: whose job is next, and whose goes first."""
+"""The queue tree: the next job to serve, and the next victim."""
 
 import random
 
@@ -32,10 +32,10 @@ def tree(world, *plugins, **options):
 
 
 def drained(tree):
-    found = []
+    names = []
     while tree:
-        found.append(tree.pop().name)
-    return found
+        names.append(tree.pop().name)
+    return names
 
 
 def test_the_older_queue_and_in_it_the_older_job_comes_first():
@@ -63,7 +63,7 @@ def test_jobs_of_unknown_queues_and_of_inner_ones_are_left_out():
     assert drained(jobs) == ["good"]
 
 
-def test_a_queue_whose_parent_is_missing_takes_part_in_nothing():
+def test_a_queue_whose_parent_is_missing_is_left_out():
     world = world_of("a", orphan="a", good="a")
     world.queue("b")
     world.job("x", "b", ask())
@@ -73,7 +73,7 @@ def test_a_queue_whose_parent_is_missing_takes_part_in_nothing():
     assert jobs
 
 
-def test_the_queue_with_the_smallest_share_comes_first_and_is_asked_again():
+def test_the_queue_with_the_smallest_share_comes_first_and_is_compared_again():
     world = world_of("a", "b")
     for name in ("a1", "a2", "a3"):
         world.job(name, "a", ask())
@@ -96,7 +96,7 @@ def test_depth_limits_the_jobs_of_each_leaf_queue():
     assert drained(tree(world, depth=1)) == ["a1", "b1"]
 
 
-def test_a_job_that_comes_back_stands_in_its_place():
+def test_a_job_pushed_back_returns_to_its_position():
     world = world_of("a", a1="a", a2="a")
     jobs = tree(world)
     first = jobs.pop()
@@ -104,7 +104,7 @@ def test_a_job_that_comes_back_stands_in_its_place():
     assert drained(jobs) == ["a1", "a2"]
 
 
-def test_a_queue_that_was_emptied_comes_back():
+def test_an_emptied_queue_returns_with_a_pushed_job():
     world = world_of(("a", ""), ("leaf", "a"), only="leaf")
     jobs = tree(world)
     only = jobs.pop()
@@ -113,7 +113,7 @@ def test_a_queue_that_was_emptied_comes_back():
     assert drained(jobs) == ["only"]
 
 
-def test_victims_are_the_worst_jobs_of_the_queue_that_is_best_off():
+def test_the_first_victim_is_the_last_job_of_the_queue_with_the_largest_share():
     world = FairWorld()
     world.node(gpu=6)
     world.queue("a")
@@ -123,7 +123,7 @@ def test_victims_are_the_worst_jobs_of_the_queue_that_is_best_off():
     assert drained(tree(world, "fairshare", victims=True)) == ["b4", "b3", "b2", "b1", "a1"]
 
 
-def test_the_order_of_queues_hears_who_would_be_next_and_who_would_go():
+def test_the_queue_order_is_given_the_next_job_and_the_victims():
     heard = []
 
     class Ears(Plugin):

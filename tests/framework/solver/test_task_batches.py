@@ -1,4 +1,4 @@
-"""Chunks: the part of a job that is placed, or taken away, at once."""
+"""Task batches: the tasks of a job that are placed or evicted together."""
 
 import random
 
@@ -14,8 +14,8 @@ from tests.plugins._fair import FairWorld, ask
 GONE = {"deleted": 1.0}
 
 
-def job(*pods, min_member=1, sets=None, plugins=("subgrouporder",)):
-    """A job and the chunks of its session; ``sets`` maps pod sets to their minimums."""
+def open_job(*pods, min_member=1, sets=None, plugins=("subgrouporder",)):
+    """World, job and task batches; ``sets`` maps pod sets to their minimums."""
     world = FairWorld()
     world.node(gpu=16)
     world.queue("q")
@@ -34,105 +34,105 @@ def names(tasks):
     return [task.name for task in tasks]
 
 
-class TestPlacing:
+class TestToAllocate:
     def test_below_the_minimum_the_missing_part_goes_together(self):
-        _, found, batches = job(ask(on="n"), ask(), ask(), ask(), min_member=3)
-        assert names(batches.to_allocate(found, real=True)) == ["j-1", "j-2"]
+        _, job, batches = open_job(ask(on="n"), ask(), ask(), ask(), min_member=3)
+        assert names(batches.to_allocate(job, real=True)) == ["j-1", "j-2"]
 
-    def test_at_the_minimum_one_task_more(self):
-        _, found, batches = job(ask(on="n"), ask(), ask(), min_member=1)
-        assert names(batches.to_allocate(found, real=True)) == ["j-1"]
+    def test_at_the_minimum_one_more_task_is_placed(self):
+        _, job, batches = open_job(ask(on="n"), ask(), ask(), min_member=1)
+        assert names(batches.to_allocate(job, real=True)) == ["j-1"]
 
-    def test_every_pod_set_below_its_minimum_is_in_the_chunk(self):
+    def test_every_pod_set_below_its_minimum_is_in_the_batch(self):
         pods = of("a"), of("a"), of("b"), of("b"), of("c", on="n"), of("c")
-        _, found, batches = job(*pods, sets={"a": 1, "b": 2, "c": 1})
-        assert names(batches.to_allocate(found, real=True)) == ["j-0", "j-2", "j-3"]
+        _, job, batches = open_job(*pods, sets={"a": 1, "b": 2, "c": 1})
+        assert names(batches.to_allocate(job, real=True)) == ["j-0", "j-2", "j-3"]
 
     def test_above_all_minimums_the_pod_set_with_least_grows(self):
         pods = of("a", on="n"), of("a", on="n"), of("a"), of("b", on="n"), of("b")
-        _, found, batches = job(*pods, sets={"a": 1, "b": 1})
-        assert names(batches.to_allocate(found, real=True)) == ["j-4"]
+        _, job, batches = open_job(*pods, sets={"a": 1, "b": 1})
+        assert names(batches.to_allocate(job, real=True)) == ["j-4"]
 
-    def test_a_pod_set_without_candidates_does_not_use_up_the_turn(self):
+    def test_a_pod_set_without_candidates_is_passed_over(self):
         pods = of("a", on="n"), of("b", on="n"), of("b", on="n"), of("b")
-        _, found, batches = job(*pods, sets={"a": 1, "b": 1})
-        assert names(batches.to_allocate(found, real=True)) == ["j-3"]
+        _, job, batches = open_job(*pods, sets={"a": 1, "b": 1})
+        assert names(batches.to_allocate(job, real=True)) == ["j-3"]
 
     def test_gated_tasks_wait(self):
-        _, found, batches = job(ask(gates=("later",)), ask(), min_member=1)
-        assert names(batches.to_allocate(found, real=True)) == ["j-1"]
-        _, found, batches = job(ask(gates=("later",)))
-        assert batches.to_allocate(found, real=True) == []
-        assert not has_pending(found)
+        _, job, batches = open_job(ask(gates=("later",)), ask(), min_member=1)
+        assert names(batches.to_allocate(job, real=True)) == ["j-1"]
+        _, job, batches = open_job(ask(gates=("later",)))
+        assert batches.to_allocate(job, real=True) == []
+        assert not has_pending(job)
 
-    def test_victims_of_a_trial_are_placed_again_in_trials_only(self):
-        world, found, batches = job(ask(on="n"), ask(on="n"), min_member=2)
+    def test_simulated_victims_are_placed_again_in_simulations_only(self):
+        world, job, batches = open_job(ask(on="n"), ask(on="n"), min_member=2)
         with world.session.statement() as statement:
             statement.evict(world.task("j-0"), "trial")
-            assert names(batches.to_allocate(found, real=False)) == ["j-0"]
-            assert batches.to_allocate(found, real=True) == []
+            assert names(batches.to_allocate(job, real=False)) == ["j-0"]
+            assert batches.to_allocate(job, real=True) == []
 
-    def test_a_task_that_is_really_leaving_is_no_candidate(self):
-        world, found, batches = job(ask(on="n", **GONE), ask(on="n"), min_member=2)
-        assert batches.to_allocate(found, real=False) == []
+    def test_a_terminating_task_is_no_candidate(self):
+        world, job, batches = open_job(ask(on="n", **GONE), ask(on="n"), min_member=2)
+        assert batches.to_allocate(job, real=False) == []
         with world.session.statement() as statement:
             statement.evict(world.task("j-1"), "for good")
             statement.commit()
-        assert batches.to_allocate(found, real=False) == []
+        assert batches.to_allocate(job, real=False) == []
 
     def test_the_order_of_tasks_is_the_plugins_then_age(self):
         labels = [{"kai.scheduler/task-priority": p} for p in ("1", "9", "5")]
-        _, found, batches = job(*(ask(labels=label) for label in labels), plugins=["taskorder"])
-        assert names(batches.sorted_tasks(list(found.tasks.values()))) == ["j-1", "j-2", "j-0"]
-        _, found, batches = job(ask(created=3.0), ask(created=1.0))
-        assert names(batches.sorted_tasks(list(found.tasks.values()))) == ["j-1", "j-0"]
+        _, job, batches = open_job(*(ask(labels=label) for label in labels), plugins=["taskorder"])
+        assert names(batches.sorted_tasks(list(job.tasks.values()))) == ["j-1", "j-2", "j-0"]
+        _, job, batches = open_job(ask(created=3.0), ask(created=1.0))
+        assert names(batches.sorted_tasks(list(job.tasks.values()))) == ["j-1", "j-0"]
 
 
-class TestTaking:
+class TestToEvict:
     def test_surplus_goes_one_by_one_from_the_end(self):
-        _, found, batches = job(*[ask(on="n")] * 3, min_member=1)
-        tasks, more = batches.to_evict(found)
+        _, job, batches = open_job(*[ask(on="n")] * 3, min_member=1)
+        tasks, more = batches.to_evict(job)
         assert (names(tasks), more) == (["j-2"], True)
 
     def test_at_the_minimum_everything_goes_at_once(self):
-        _, found, batches = job(*[ask(on="n")] * 3, ask(), min_member=3)
-        tasks, more = batches.to_evict(found)
+        _, job, batches = open_job(*[ask(on="n")] * 3, ask(), min_member=3)
+        tasks, more = batches.to_evict(job)
         assert (names(tasks), more) == (["j-2", "j-1", "j-0"], False)
 
-    def test_below_the_minimum_too(self):
-        _, found, batches = job(ask(on="n"), ask(), min_member=2)
-        assert names(batches.to_evict(found)[0]) == ["j-0"]
+    def test_below_the_minimum_everything_goes_at_once_too(self):
+        _, job, batches = open_job(ask(on="n"), ask(), min_member=2)
+        assert names(batches.to_evict(job)[0]) == ["j-0"]
 
-    def test_the_pod_set_that_is_best_off_gives_first(self):
+    def test_the_pod_set_with_the_largest_surplus_is_evicted_first(self):
         pods = of("a", on="n"), of("a", on="n"), of("b", on="n"), of("b", on="n"), of("b", on="n")
-        _, found, batches = job(*pods, sets={"a": 1, "b": 1})
-        tasks, more = batches.to_evict(found)
+        _, job, batches = open_job(*pods, sets={"a": 1, "b": 1})
+        tasks, more = batches.to_evict(job)
         assert (names(tasks), more) == (["j-4"], True)
 
     def test_pod_sets_at_their_minimums_go_together(self):
         pods = of("a", on="n"), of("b", on="n"), of("b", on="n")
-        _, found, batches = job(*pods, sets={"a": 1, "b": 2})
-        tasks, more = batches.to_evict(found)
+        _, job, batches = open_job(*pods, sets={"a": 1, "b": 2})
+        tasks, more = batches.to_evict(job)
         assert sorted(names(tasks)) == ["j-0", "j-1", "j-2"]
         assert not more
 
     def test_what_is_left_of_a_job_moves_towards_its_minimum(self):
-        _, found, batches = job(*[ask(on="n")] * 3, min_member=2)
-        left = found.subset([task for task in found.tasks.values() if task.name != "j-2"])
+        _, job, batches = open_job(*[ask(on="n")] * 3, min_member=2)
+        left = job.subset([task for task in job.tasks.values() if task.name != "j-2"])
         assert left.sub_jobs["default"].min_available == 2
         tasks, more = batches.to_evict(left)
         assert (sorted(names(tasks)), more) == (["j-0", "j-1"], False)
 
 
 class TestOtherFamilies:
-    """Jobs of Volcano have sub-jobs where KAI's have pod sets."""
+    """Volcano jobs have sub-jobs where KAI jobs have pod sets."""
 
     def test_a_plain_job_is_one_pod_set(self):
         world = World().node("a", cpu=8).job("j", tasks=3, min_member=2)
         session = world.session(policy([]))
-        found = session.jobs["ns/j"]
+        job = session.jobs["ns/j"]
         batches = TaskBatches(session.ask)
-        assert names(batches.to_allocate(found, real=True)) == ["j-t-0", "j-t-1"]
+        assert names(batches.to_allocate(job, real=True)) == ["j-t-0", "j-t-1"]
 
     def test_equally_named_sub_jobs_have_an_order(self):
         class NoOpinion(Plugin):
@@ -142,11 +142,11 @@ class TestOtherFamilies:
 
         world = World().node("a", cpu=8).job("j", tasks=2)
         session = world.session(policy([NoOpinion]))
-        found = session.jobs["ns/j"]
-        (only,) = found.sub_jobs.values()
+        job = session.jobs["ns/j"]
+        (only,) = job.sub_jobs.values()
         for uid in ("z", "y"):
-            found.sub_jobs[uid] = type(only)(uid, found, group_id="g", min_available=1, name="s")
-        uids = [p.uid for p in TaskBatches(session.ask).sorted_pod_sets(found)]
+            job.sub_jobs[uid] = type(only)(uid, job, group_id="g", min_available=1, name="s")
+        uids = [p.uid for p in TaskBatches(session.ask).sorted_pod_sets(job)]
         assert uids == ["ns/j", "y", "z"]
 
 
@@ -157,8 +157,8 @@ def test_tasks_are_sorted_by_keys_as_they_compare(seed):
     pods = [
         ask(created=float(rng.choice([1, 2])), labels=rng.choice([labels, {}])) for _ in range(6)
     ]
-    world, found, batches = job(*pods, plugins=("taskorder", "kubeflow"))
-    tasks = list(found.tasks.values())
+    world, job, batches = open_job(*pods, plugins=("taskorder", "kubeflow"))
+    tasks = list(job.tasks.values())
     rng.shuffle(tasks)
     by_keys = TaskBatches(world.session.ask, world.session.order)
     assert by_keys.sorted_tasks(tasks) == batches.sorted_tasks(tasks)

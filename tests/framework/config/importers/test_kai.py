@@ -163,7 +163,7 @@ def test_plugins_that_kai_does_not_have_and_second_ones_are_left_out():
     )
 
 
-def test_parts_that_are_not_installed_keep_their_arguments(catalog):
+def test_arguments_of_parts_that_are_not_installed_stay(catalog):
     text = "tiers: [{plugins: [{name: proportion, arguments: {kValue: much}}]}]"
     policy, _ = import_kai(text, catalog=catalog)
     assert policy["plugin"] == {"fairshare": {"kValue": "much"}}
@@ -298,10 +298,10 @@ def test_plugins_and_actions_are_switched_ranked_and_given_arguments():
     assert policy["actions"] == [
         "fair_allocate", "solve_reclaim", "consolidate", "evict_stale_gangs"
     ]  # fmt: skip
-    found = names(policy)
-    assert found[0] == "elastic"
-    assert found[-1] == "reflectjoborder"
-    assert "podaffinity" not in found
+    plugin_names = names(policy)
+    assert plugin_names[0] == "elastic"
+    assert plugin_names[-1] == "reflectjoborder"
+    assert "podaffinity" not in plugin_names
     assert policy["plugin"]["nodeplacement"] == {"gpu": "spread"}
     (note,) = texts(notes)
     assert "KAI has no plugin 'ours'" in note

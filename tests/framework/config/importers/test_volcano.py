@@ -1,63 +1,17 @@
 """``pumice config import``: Volcano's configuration as a policy that decides the same."""
 
 import json
-from pathlib import Path
 
 import pytest
 import tomli
-from click.testing import CliRunner
 
-from pumice.cli import main
 from pumice.config import load_policy, policy_from_dict
-from pumice.config.importers import importer, importer_names
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.volcano.flags import FLAGS, points_off
 from pumice.config.importers.volcano.policy import import_volcano
-from pumice.errors import PolicyError, PumiceError
+from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS
-from pumice.scenarios import Runner
-
-BUILT_IN = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-"""
-HELM = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
-
-
-def imported(plugin="nodeorder", actions="allocate", rest="", **entry):
-    """Policy and notes of a configuration with one plugin."""
-    head = f"actions: {json.dumps(actions)}\ntiers:\n- plugins:\n  - "
-    return import_volcano(f"{head}{json.dumps({'name': plugin, **entry})}\n{rest}")
-
-
-def texts(notes):
-    return [str(note) for note in notes]
+from tests.framework.config.importers._volcano import BUILT_IN, HELM, imported, texts
 
 
 def refused(text, **more):
@@ -343,7 +297,7 @@ configurations:
 # -- what has no counterpart
 
 
-def test_metrics_and_unknown_keys_are_kept_as_comments():
+def test_metrics_and_unknown_keys_become_comments():
     rest = """
 metrics:
   type: elasticsearch
@@ -382,7 +336,7 @@ def test_a_plugin_that_volcano_does_not_have_is_left_out_as_there():
     assert empty == "tiers[2]: the tier has no plugins and is left out"
 
 
-def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
+def test_parts_that_are_not_installed_stay_and_are_reported(catalog):
     text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n    arguments: {a.b: 1}\n"
     policy, notes = import_volcano(text, catalog=catalog)
     assert policy["tiers"] == [{"plugins": ["gang"]}]
@@ -390,7 +344,7 @@ def test_parts_that_are_not_installed_are_kept_and_reported(catalog):
     assert texts(notes) == ["tiers[0].plugins[0]: the plugin gang is not installed here"]
 
 
-def test_what_stands_twice_counts_once():
+def test_duplicate_entries_count_once():
     text = """
 actions: "allocate, backfill, allocate"
 tiers:
@@ -460,183 +414,7 @@ def test_all_problems_are_reported_at_once():
     assert len(refused(text)) == 3
 
 
-def test_odd_entries_do_no_harm():
+def test_odd_entries_are_accepted():
     policy, notes = import_volcano(HELM + "  - {}\n  - name: [gang]\n    enableHierarchy: true\n")
     assert len(policy["tiers"][1]["plugins"]) == 6
     assert len(notes) == 2
-
-
-# -- the same translation in scenarios
-
-
-OBJECTS = [
-    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {
-        "allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "10"}}}
-    for name, cpu in (("n1", "8"), ("n2", "2"))
-] + [
-    {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"},
-     "spec": {}, "status": {"state": "Open"}},
-    {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-     "metadata": {"name": "x", "namespace": "ns"}, "spec": {"queue": "q", "minMember": 1},
-     "status": {"phase": "Inqueue"}},
-    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x-0", "namespace": "ns",
-     "annotations": {"scheduling.k8s.io/group-name": "x"}}, "status": {"phase": "Pending"},
-     "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}},
-]  # fmt: skip
-
-
-def outcome(config, node, dialect="volcano"):
-    scenario = {
-        "dialect": dialect,
-        "config": config,
-        "objects": OBJECTS,
-        "expect": {"binds": {"ns/x-0": node}},
-    }
-    result = Runner().run_text(json.dumps(scenario).encode(), Path("x.json"), "x")
-    assert result.verdict in ("passed", "failed"), result.error
-    return result.verdict == "passed"
-
-
-def upstream(**binpack):
-    return {
-        "actions": "enqueue, allocate",
-        "tiers": [{"plugins": [{"name": "gang"}, {"name": "binpack", **binpack}]}],
-        "configurations": [{"name": "allocate", "arguments": {"predicateErrorCacheEnable": True}}],
-    }
-
-
-@pytest.mark.parametrize(
-    "binpack, node",
-    [
-        ({}, "n2"),
-        ({"enableNodeOrder": False}, "n1"),
-        ({"arguments": {"binpack.weight": 0}}, "n1"),
-        ({"arguments": {"binpack.weight": "0"}}, "n2"),
-        ({"arguments": {"binpack.weight": 0}, "enable": ["node_order"]}, "n1"),
-    ],
-)
-def test_a_scenario_may_have_upstream_s_own_shape(binpack, node):
-    assert outcome(upstream(**binpack), node)
-
-
-def test_the_imported_policy_decides_as_the_scenario_in_the_dialect():
-    config = upstream(enableNodeOrder=False)
-    policy, _ = import_volcano(json.dumps(config))
-    assert outcome(policy, "n1", dialect="pumice")
-    config["tiers"][0]["plugins"][1].pop("enableNodeOrder")
-    policy, _ = import_volcano(json.dumps(config))
-    assert outcome(policy, "n2", dialect="pumice")
-
-
-def test_our_own_tables_win_over_arguments_and_both_are_kept():
-    config = {
-        "actions": ["allocate"],
-        "tiers": [
-            {
-                "plugins": [
-                    "gang",
-                    {
-                        "name": "binpack",
-                        "enablePredicate": True,
-                        "arguments": {"binpack.weight": 3, "binpack.cpu": 4},
-                    },
-                ]
-            }
-        ],
-        "plugin": {"binpack": {"binpack.weight": "7"}},
-    }
-    policy = policy_from_dict(config, dialect="volcano")
-    options = policy.plugins[1].options
-    assert (options.weight, options.cpu) == (7, 4)
-
-
-def test_a_misspelled_switch_in_a_scenario_is_an_error_of_the_policy():
-    config = {"actions": ["allocate"], "tiers": [{"plugins": [{"name": "gang", "enabledX": 1}]}]}
-    with pytest.raises(PolicyError, match="1 problem") as caught:
-        policy_from_dict(config, dialect="volcano")
-    assert "has no key 'enabledX'" in str(caught.value)
-
-
-# -- the command
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "volcano.conf").write_text(HELM + "    enabledNodeOrder: false\n")
-
-    def run(*args, status=0, **more):
-        result = CliRunner().invoke(main, ["config", "import", *args], prog_name="pumice", **more)
-        assert result.exit_code == status, result.output
-        return result
-
-    return run
-
-
-def test_the_command_prints_the_policy(run):
-    result = run("volcano.conf", "--from", "volcano")
-    assert tomli.loads(result.stdout)["actions"] == ["enqueue", "allocate", "backfill"]
-    assert result.stdout.startswith("# Imported from the Volcano configuration volcano.conf.\n")
-    assert result.stderr == (
-        "note: tiers[1].plugins[5].enabledNodeOrder: Volcano does not know it; "
-        "did you mean 'enableNodeOrder'?\n"
-    )
-
-
-def test_the_command_reads_standard_input_and_writes_a_file(run, tmp_path):
-    result = run("-", "--from", "volcano", "-O", "policy.toml", input=BUILT_IN)
-    assert result.stdout == ""
-    text = (tmp_path / "policy.toml").read_text("utf-8")
-    assert text.startswith("# Imported from the Volcano configuration standard input.\n")
-    assert load_policy(tmp_path / "policy.toml", env={}).warnings == ()
-
-
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (("none.conf", "--from", "volcano"), "none.conf: cannot be read: No such file"),
-        (("volcano.conf", "--from", "volcanoes"), "'--from'"),
-        (("volcano.conf",), "'--from'"),
-        (("volcano.conf", "--from", "volcano", "-O", "no/such.toml"), "cannot be written"),
-        (("bad.conf", "--from", "volcano"), "bad.conf: actions: Volcano has no action 'x'"),
-        (("fatal.conf", "--from", "volcano"), "only one of deviceshare.GPUSharingEnable"),
-        (("binary.conf", "--from", "volcano"), "binary.conf: cannot be read: not UTF-8"),
-    ],
-)
-def test_errors_name_the_file_and_end_with_status_2(run, tmp_path, args, message):
-    (tmp_path / "bad.conf").write_text(HELM.replace("backfill", "x"))
-    fatal = "{deviceshare.VGPUEnable: true, deviceshare.GPUSharingEnable: true}"
-    (tmp_path / "fatal.conf").write_text(f"{HELM}  - name: deviceshare\n    arguments: {fatal}\n")
-    (tmp_path / "binary.conf").write_bytes(b"\xff\xfe\x00")
-    result = run(*args, status=2)
-    assert message in result.stderr
-    assert result.stdout == ""
-
-
-def test_importers_are_modules():
-    assert "volcano" in importer_names()
-    assert importer("volcano") is import_volcano
-    with pytest.raises(PumiceError, match="did you mean 'volcano'"):
-        importer("vulcano")
-
-
-# -- writing
-
-
-def test_toml_of_odd_values():
-    policy = {
-        "preset": "volcano",
-        "actions": ["allocate"],
-        "tiers": [{"plugins": [{"name": "a b", "enable": []}]}],
-        "plugin": {
-            "a b": {
-                "k.e": 'quo"te\nline',
-                "list": [{"x": 1.5, "y z": [True, "é"]}, {}],
-                "long": [f"word-{number}" for number in range(20)],
-            }
-        },
-        "scheduler": {"period": "1s"},
-    }
-    text = write_toml(policy, "Title", ["a note " * 40])
-    assert tomli.loads(text) == policy
-    assert max(map(len, text.splitlines())) <= 100

@@ -1,4 +1,4 @@
-"""One family's rules leave the other family's jobs alone."""
+"""The rules of one family do not apply to jobs of the other."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ def with_kai_queue(inventory):
 
 
 def volcano_only():
-    """A Volcano cluster with everything that KAI reads in a way of its own."""
+    """A Volcano cluster with everything that KAI reads differently."""
     amd, fraction = {"amd.com/gpu": 2000}, {"gpu-fraction": "0.5"}
     world = World().node("a", gpu=2).node("b").node("c", gpu=1)
     for name, node in world.inventory.nodes.items():

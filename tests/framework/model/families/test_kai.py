@@ -1,4 +1,4 @@
-"""What a cycle of the KAI family starts from: GPUs, shared devices, binds under way."""
+"""What a cycle of the KAI family starts from: GPUs, shared devices, pending bind requests."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def idle_gpus(cluster: Cluster, row: int = 0) -> float:
 
 
 class TestNodes:
-    def test_gpus_of_all_makers_are_one_resource(self) -> None:
+    def test_gpus_of_all_vendors_are_one_resource(self) -> None:
         built = cluster(node(amddotcom_gpu="4"), *pod("a", on="n1", requests={"amd.com/gpu": "1"}))
         assert idle_gpus(built) == 3
         assert built.tasks["a"].gpu.devices == 1
@@ -94,10 +94,10 @@ class TestNodes:
         assert idle_gpus(built) == 2
         assert built.nodes.claimable.tolist() == [2]
 
-    def test_there_are_gpus_to_count_even_where_nobody_has_any(self) -> None:
+    def test_the_gpu_dimension_exists_without_any_gpu(self) -> None:
         assert idle_gpus(cluster(node(), *pod("a"))) == 0
 
-    def test_other_families_count_as_they_always_did(self) -> None:
+    def test_other_families_count_gpus_unchanged(self) -> None:
         read = Inventory()
         read.nodes["n1"] = inventory(node(amddotcom_gpu="4")).nodes["n1"]
         built = build_cluster(read, now=1e6)
@@ -168,7 +168,7 @@ class TestBindRequests:
             ({"phase": "Failed", "failedAttempts": 3, "backoffLimit": 3}, False),
         ],
     )
-    def test_a_bind_under_way_holds_its_room(self, status: dict[str, Any], live: bool) -> None:
+    def test_a_bind_request_reserves_resources(self, status: dict[str, Any], live: bool) -> None:
         fraction = pod("a", annotations={"gpu-fraction": "0.5"})
         built = cluster(node(nvidiadotcom_gpu="2"), *fraction, bind_request(**status))
         task = built.tasks["a"]
@@ -182,7 +182,7 @@ class TestBindRequests:
 
 def test_pods_belong_to_their_group_whatever_scheduler_they_name() -> None:
     group, member = pod("a")
-    member["spec"]["schedulerName"] = "somebody"
+    member["spec"]["schedulerName"] = "other-scheduler"
     built = build_cluster(inventory(node(), group, member), now=1e6, scheduler_names=["us"])
     assert built.tasks["a"].job is not None
 

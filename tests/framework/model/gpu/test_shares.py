@@ -1,14 +1,14 @@
-"""How nodes count GPUs that are shared: whatever is taken back is counted as before."""
+"""How nodes count shared GPUs; an undo restores the counts."""
 
 from contextlib import suppress
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pumice.errors import StatementError
 from tests.plugins._shares import SharedWorld
+from tests.sampling import random_examples
 
 STEPS = st.lists(
     st.tuples(
@@ -45,8 +45,8 @@ def counted(session):
     )
 
 
-def walk(world, statement, steps):
-    """Do what the state allows of some steps."""
+def apply_steps(world, statement, steps):
+    """Apply those steps that the state allows."""
     marks = [0]
     for step, number, row, group in steps:
         task = world.task(f"t{number}")
@@ -65,23 +65,22 @@ def walk(world, statement, steps):
         marks.append(statement.checkpoint())
 
 
-@settings(max_examples=100, deadline=None)
-@given(before=STEPS, steps=STEPS)
-def test_what_is_taken_back_is_counted_as_before(before, steps):
+@random_examples(30, 100, before=STEPS, steps=STEPS)
+def test_undo_restores_the_gpu_counts(before, steps):
     world = crowded()
-    with world.session.statement() as kept:
-        walk(world, kept, before)
-        kept.commit()
-    photo = counted(world.session)
+    with world.session.statement() as committed:
+        apply_steps(world, committed, before)
+        committed.commit()
+    before_steps = counted(world.session)
     with world.session.statement() as statement:
-        walk(world, statement, steps)
+        apply_steps(world, statement, steps)
         statement.rollback(0)
-        assert counted(world.session) == photo
-        walk(world, statement, steps)
-    assert counted(world.session) == photo
+        assert counted(world.session) == before_steps
+        apply_steps(world, statement, steps)
+    assert counted(world.session) == before_steps
 
 
-def test_parts_add_up_to_the_same_in_any_order():
+def test_the_sum_of_fractions_does_not_depend_on_their_order():
     sums = []
     for sizes in permutations([0.9, 0.3, 0.6]):
         world = SharedWorld()

@@ -1,4 +1,4 @@
-"""Two clusters of the same facts are compared to the last detail."""
+"""Two clusters of the same facts are compared in every detail."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ KAI_HARMS = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_built_twice_is_alike(family):
+def test_two_builds_of_the_same_facts_are_equal(family):
     for seed in range(10):
         inventory = FAMILIES[family](seed)
         assert not first_difference(
@@ -94,7 +94,7 @@ def test_what_is_built_twice_is_alike(family):
 
 
 @pytest.mark.parametrize("message", [*HARMS, *KAI_HARMS])
-def test_whatever_differs_is_named(message):
+def test_every_difference_is_named(message):
     inventory = volcano() if message in HARMS else kai()
     left, right = (build_cluster(inventory, now=NOW) for _ in range(2))
     (HARMS | KAI_HARMS)[message](left)

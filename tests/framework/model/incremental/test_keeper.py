@@ -1,4 +1,4 @@
-"""A cluster that is kept from cycle to cycle is the one that would be built."""
+"""A cluster that is updated from cycle to cycle equals one built from scratch."""
 
 import random
 from dataclasses import replace
@@ -20,6 +20,7 @@ from tests.bench._cases import kai_allocate, volcano_allocate
 from tests.framework._build import World, amount, bound, policy
 from tests.framework._histories import FAMILIES, Life, claim, rack
 from tests.plugins._fair import FairWorld, ask
+from tests.sampling import few_and_all, sample
 
 LOUD = {"scheduler": {"on_plugin_error": "raise"}}
 POLICIES = {
@@ -34,15 +35,15 @@ POLICIES = {
     ),
 }
 CYCLES = 5
-EACH = 20
+SEEDS = 80
 
 
-def told(decisions):
+def summary(decisions):
     return decisions.as_json(), decisions.jobs, decisions.task_states
 
 
 def live(family, seed, **options):
-    """The decisions of some cycles of a random life; some sessions decide nothing."""
+    """The decisions of several random cycles; some sessions decide nothing."""
     backend = MemoryBackend(
         FAMILIES[family](seed),
         now=NOW,
@@ -52,9 +53,9 @@ def live(family, seed, **options):
     life, dice = Life(seed), random.Random(seed)
     for _ in range(CYCLES):
         if dice.random() < 0.8:
-            yield told(scheduler.run_once())
+            yield summary(scheduler.run_once())
         else:
-            yield told(scheduler.finish(scheduler.open_session()))
+            yield summary(scheduler.finish(scheduler.open_session()))
         if dice.random() < 0.1:
             scheduler.open_session()  # and never finished
         if dice.random() < 0.8:
@@ -63,16 +64,16 @@ def live(family, seed, **options):
         backend.replace(life.goes_on(backend.snapshot(), rate=dice.choice([0, 0.05, 0.2])))
 
 
-@pytest.mark.parametrize("block", range(4))
+@few_and_all(8, SEEDS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_decisions_are_those_of_clusters_that_are_built(family, block):
-    """Every cluster is compared with a built one to the last detail on the way."""
-    for seed in range(block * EACH, (block + 1) * EACH):
-        kept = list(live(family, seed, verify=True))
-        assert kept == list(live(family, seed, fresh=True)), f"seed {seed}"
+def test_updated_clusters_give_the_decisions_of_rebuilt_ones(family, count):
+    """Every updated cluster is also compared with a rebuilt one in every detail."""
+    for seed in sample(f"keeper {family}", SEEDS, count):
+        updated = list(live(family, seed, verify=True))
+        assert updated == list(live(family, seed, fresh=True)), f"seed {seed}"
 
 
-# -- what is made anew
+# -- what is rebuilt
 
 
 def world():
@@ -112,7 +113,7 @@ RENEWED = {
 BUILT = {
     "a node is gone": lambda i: {"nodes": {"c": None}},
     "a node has come": lambda i: {"nodes": {"d": replace(i.nodes["c"], name="d")}},
-    "a thing nobody had": lambda i: a_pod(i, request=amount(1, 1, fabric=1)),
+    "a new resource": lambda i: a_pod(i, request=amount(1, 1, fabric=1)),
     "the last trace of a thing": lambda i: {
         "nodes": {name: replace(i.nodes[name], allocatable=amount(4, 8)) for name in "abc"}
     },
@@ -124,7 +125,7 @@ BUILT = {
 
 
 @pytest.mark.parametrize("what", [*RENEWED, *BUILT])
-def test_a_cluster_is_built_only_where_it_must_be(what):
+def test_a_cluster_is_rebuilt_only_where_it_must_be(what):
     inventory = world().inventory
     keeper = ClusterKeeper(verify=True)
     first = keeper.cluster(inventory, now=NOW)
@@ -137,7 +138,7 @@ def test_a_cluster_is_built_only_where_it_must_be(what):
 
 
 def renewed(*inventories):
-    """The cluster of the last of several cycles, each compared with a built one."""
+    """The cluster of the last of several cycles, each compared with a rebuilt one."""
     keeper, nodes = ClusterKeeper(verify=True), None
     for inventory in inventories:
         cluster = keeper.cluster(inventory, now=NOW)
@@ -147,7 +148,7 @@ def renewed(*inventories):
     return cluster
 
 
-def test_where_a_job_is_depends_on_the_tree():
+def test_the_hypernode_of_a_job_follows_the_tree():
     world = World().node("a", labels={"rack": "0"}).node("b", labels={"rack": "0"})
     world.running("j", on=["a"], network_topology=NetworkTopology("hard", 1))
     first = changed(world.inventory, hypernodes={"rack-0": rack(0)})
@@ -180,18 +181,18 @@ class TestTheKaiFamily:
         inventory.others |= {"ResourceClaim": {"ns/claim": claim(1)}, "ResourceSlice": {}}
         return inventory
 
-    def test_a_claim_that_changes_changes_the_pods_that_name_it(self):
+    def test_a_changed_claim_changes_the_pods_that_use_it(self):
         first = self.inventory()
         second = changed(first, others={"ResourceClaim": {"ns/claim": claim(3)}})
         assert renewed(first).tasks["j-0"].gpu.claimed == 1
         assert renewed(first, second).tasks["j-0"].gpu.claimed == 3
 
-    def test_a_bind_under_way_changes_its_pod(self):
+    def test_a_pending_bind_request_changes_its_pod(self):
         first = self.inventory()
         second = changed(first, others={"BindRequest": {"ns/j-1": {"spec": {"selectedNode": "n"}}}})
         assert renewed(first, second).tasks["j-1"].status is TaskStatus.BINDING
 
-    def test_devices_that_come_need_another_cluster(self):
+    def test_added_devices_force_a_rebuild(self):
         first, keeper = self.inventory(), ClusterKeeper(verify=True)
         keeper.take_back(keeper.cluster(first, now=NOW))
         spec = {"driver": "gpu.example.com", "nodeName": "n", "devices": [{"name": "gpu-0"}]}
@@ -199,14 +200,14 @@ class TestTheKaiFamily:
         assert keeper.cluster(second, now=NOW).nodes.claimable.tolist() == [1]
 
 
-def test_other_scheduler_names_need_another_cluster():
+def test_other_scheduler_names_force_a_rebuild():
     inventory, keeper = world().inventory, ClusterKeeper()
     first = keeper.cluster(inventory, now=NOW, scheduler_names=["us"])
     keeper.take_back(first)
     assert keeper.cluster(inventory, now=NOW, scheduler_names=["them"]).nodes is not first.nodes
 
 
-def test_objects_that_are_not_filed_under_their_names_are_never_kept():
+def test_objects_stored_under_other_names_force_a_rebuild():
     inventory, keeper = world().inventory, ClusterKeeper()
     inventory.pods["other"] = inventory.pods.pop("j-t-0")
     first = keeper.cluster(inventory, now=NOW)
@@ -215,7 +216,7 @@ def test_objects_that_are_not_filed_under_their_names_are_never_kept():
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_who_wants_so_gets_every_cluster_fresh(fresh):
+def test_a_scheduler_may_rebuild_every_cluster(fresh):
     scheduler = Scheduler(MemoryBackend(world().inventory), policy([]), fresh=fresh)
     first = scheduler.open_session()
     scheduler.finish(first)
@@ -227,8 +228,8 @@ def test_who_wants_so_gets_every_cluster_fresh(fresh):
     [volcano_allocate(200, 20, 10), kai_allocate(200, 20, 10, gpu=1)],
     ids=lambda case: case.family,
 )
-def test_only_what_changed_is_read(case, monkeypatch):
-    """Of 200 pods and 200 nodes two each have changed: nothing else is made anew."""
+def test_only_changed_objects_are_refreshed(case, monkeypatch):
+    """Of 200 pods and 200 nodes two each have changed: nothing else is rebuilt."""
     backend = MemoryBackend(case.cluster(case))
     scheduler = Scheduler(backend, policy_from_dict(case.policy))
     first = scheduler.open_session()
@@ -250,7 +251,7 @@ def test_only_what_changed_is_read(case, monkeypatch):
     assert (len(made), len(described)) == (2, 2)
 
 
-def test_requests_that_nobody_makes_any_more_are_forgotten(monkeypatch):
+def test_unused_requests_are_dropped_from_the_cache(monkeypatch):
     monkeypatch.setattr(refresh, "_MAX_UNUSED_VECTORS", 0)
     inventory, keeper = world().inventory, ClusterKeeper()
     keeper.take_back(keeper.cluster(inventory, now=NOW))
@@ -283,7 +284,7 @@ def test_a_session_that_is_not_finished_is_left_alone():
     assert first.cluster.tasks["j-t-0"].status is TaskStatus.ALLOCATED
     assert second.cluster.tasks["j-t-0"].status is TaskStatus.PENDING
     scheduler.finish(second)
-    scheduler.finish(first)  # too late: it is not the one that was lent last
+    scheduler.finish(first)  # too late: another cluster has been handed out since
     third = scheduler.open_session()
     assert third.nodes is not first.nodes
     assert first.cluster.tasks["j-t-0"].node == "c"
@@ -304,7 +305,7 @@ def test_a_finished_session_can_be_looked_at_until_the_next_is_opened():
 
 
 class Meddler(Plugin):
-    """Writes to everything that it can lay hands on."""
+    """Writes to everything that it can reach."""
 
     @hookimpl
     def on_session_open(self):
@@ -324,14 +325,14 @@ class Meddler(Plugin):
             task.preemptable, task.best_effort, task.virtual = False, True, True
 
 
-def test_what_plugins_write_ends_with_the_cycle():
-    """The scheduler compares each cluster with a built one before the plugins see it."""
+def test_changes_made_by_plugins_end_with_the_cycle():
+    """The scheduler compares each cluster with a rebuilt one before the plugins see it."""
     scheduler = Scheduler(MemoryBackend(world().inventory), policy([Meddler]), verify=True)
     for _ in range(3):
         scheduler.finish(scheduler.open_session())
 
 
-def test_facts_that_are_changed_in_place_are_found_out():
+def test_facts_changed_in_place_are_reported():
     world = World().node("a").job("j")
     scheduler = Scheduler(MemoryBackend(world.inventory, now=NOW), policy([]), verify=True)
     scheduler.run_once()

@@ -1,4 +1,4 @@
-"""Columns and selections that are kept from cycle to cycle."""
+"""Columns and selections that are cached from cycle to cycle."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.framework._build import NOW, World, policy
 
 
 class Asked:
-    """Answers with a number and remembers of whom it was asked."""
+    """Computes a number and records for which objects it was called."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -57,7 +57,7 @@ def cycles():
     return Cycles(world.running("old", on=["a", "b"]).job("x", tasks=0).job("y", tasks=0))
 
 
-def test_a_lasting_column_is_asked_of_changed_nodes_only(cycles):
+def test_a_lasting_column_is_recomputed_for_changed_nodes_only(cycles):
     closed = Asked(lambda node: node.unschedulable)
 
     def column(cluster):
@@ -79,7 +79,7 @@ def test_other_fact_columns_live_for_one_session(cycles):
         assert len(fact.take()) == 4
 
 
-def test_what_a_node_is_found_with_is_asked_where_its_pods_or_facts_changed(cycles):
+def test_an_initial_column_is_recomputed_where_pods_or_facts_changed(cycles):
     counts = Asked(lambda row: len(cycles.last.nodes.held[row]))
 
     def column():
@@ -99,7 +99,7 @@ def test_what_a_node_is_found_with_is_asked_where_its_pods_or_facts_changed(cycl
     assert counts.take() == [1]
 
 
-def test_jobs_are_asked_that_are_new_or_other_than_before(cycles):
+def test_a_job_column_is_recomputed_for_new_and_changed_jobs(cycles):
     sizes = Asked(lambda job: (len(job.tasks), job.ready_count))
 
     def column():
@@ -120,13 +120,13 @@ def test_jobs_are_asked_that_are_new_or_other_than_before(cycles):
     cycles.next(pods={"j-t-1": None}, groups={"ns/k": replace(groups["ns/j"], uid="ns/k")})
     assert column() == [[1, 0], [1, 0], [2, 2], [0, 0], [0, 0]]
     assert sorted(sizes.take()) == ["ns/j", "ns/k"]
-    # Of a job on a node that changed something may depend on the node.
+    # A column of jobs may depend on the nodes of their tasks.
     cycles.next(nodes={"a": replace(cycles.inventory.nodes["a"])})
     column()
     assert sizes.take() == ["ns/old"]
 
 
-def test_a_job_of_which_only_the_status_changed_is_not_asked(cycles):
+def test_a_job_whose_status_alone_changed_is_not_recomputed(cycles):
     sizes = Asked(lambda job: len(job.tasks))
     cycles.next().snapshot_cache.of_jobs("size", sizes)
     sizes.take()
@@ -144,7 +144,7 @@ def test_the_first_jobs_of_a_cluster_are_all_new():
     assert cluster.snapshot_cache.of_jobs("size", lambda job: 7, width=1).tolist() == [[7]]
 
 
-def test_pods_are_looked_at_when_they_are_new(cycles):
+def test_only_new_pods_are_selected_again(cycles):
     wanted = Asked(lambda pod: pod.labels.get("app") == "db")
 
     def chosen():
@@ -163,7 +163,7 @@ def test_pods_are_looked_at_when_they_are_new(cycles):
     assert wanted.take() == ["j-t-1"]
 
 
-def test_what_nobody_asks_for_is_dropped(cycles):
+def test_unused_columns_are_dropped(cycles):
     ask, fact = Asked(lambda row: 1), Asked(lambda node: 1)
     for expected in (4, 0, None, 4):
         cluster = cycles.next()
@@ -174,24 +174,24 @@ def test_what_nobody_asks_for_is_dropped(cycles):
             assert (len(ask.take()), len(fact.take())) == (expected, expected)
 
 
-def test_after_the_opening_answers_are_of_what_there_is_by_then():
+def test_columns_requested_after_the_opening_show_the_current_state():
     world = World().node("a").job("j")
     session = world.session(policy([]))
-    found, count = session.cluster.snapshot_cache, Asked(lambda row: len(session.nodes.held[row]))
-    assert found.of_nodes("count", count).tolist() == [0]
+    cache, count = session.cluster.snapshot_cache, Asked(lambda row: len(session.nodes.held[row]))
+    assert cache.of_nodes("count", count).tolist() == [0]
     session.statement().allocate(session.cluster.tasks["j-t-0"], 0)
-    assert found.of_nodes("count", count).tolist() == [1]
-    assert found.of_jobs("ready", lambda job: job.ready_count).tolist() == [1]
-    assert [task.uid for task in found.tasks("any", lambda pod: True)] == ["j-t-0"]
+    assert cache.of_nodes("count", count).tolist() == [1]
+    assert cache.of_jobs("ready", lambda job: job.ready_count).tolist() == [1]
+    assert [task.uid for task in cache.tasks("any", lambda pod: True)] == ["j-t-0"]
 
 
-def test_kept_columns_are_not_to_be_written_to(cycles):
+def test_cached_columns_are_read_only(cycles):
     column = cycles.next().snapshot_cache.of_nodes("x", lambda row: row)
     with pytest.raises(ValueError, match="read-only"):
         column[0] = 9
 
 
-def test_a_column_most_of_which_is_stale_is_made_at_once():
+def test_a_mostly_stale_column_is_recomputed_in_one_pass():
     columns, ask = ColumnCache(), Asked(lambda number: 2 * number)
     columns.ask("x", range(4), ask, np.int64)
     columns.next_cycle([0, 1, 2])
@@ -201,7 +201,7 @@ def test_a_column_most_of_which_is_stale_is_made_at_once():
 
 
 @pytest.mark.parametrize("kind", ["rows", "tasks", "facts"])
-def test_what_depends_on_more_than_it_says_is_found_out(kind):
+def test_a_column_that_depends_on_more_than_it_declares_is_reported(kind):
     cycles = Cycles(World().node("a").job("j"), verify=True)
     answers = iter(range(9))
 

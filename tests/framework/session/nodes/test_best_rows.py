@@ -1,4 +1,4 @@
-"""Rows by falling score, found one by one first."""
+"""Rows by falling score, the first ones tested one by one."""
 
 import math
 
@@ -17,7 +17,7 @@ def rows_of(scores, *args, **options):
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("one_by_one", [0, 1, FEW_TRIES, 50])
-def test_they_come_in_the_order_of_a_stable_sort(seed, one_by_one):
+def test_rows_come_in_the_order_of_a_stable_sort(seed, one_by_one):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 4, 12).astype(float)
     given = scores.copy()
@@ -34,11 +34,11 @@ def test_minus_infinity_is_left_out_and_nan_comes_last(one_by_one):
 
 
 @pytest.mark.parametrize("scores", [[], [OUT], [OUT] * 9])
-def test_there_may_be_none(scores):
+def test_no_rows_give_no_rows(scores):
     assert rows_of(scores) == []
 
 
-def test_a_few_are_asked_one_by_one_and_the_others_at_once():
+def test_the_first_rows_are_tested_one_by_one_and_the_others_in_one_call():
     asked, together = [], []
 
     def accepts(row):
@@ -50,11 +50,11 @@ def test_a_few_are_asked_one_by_one_and_the_others_at_once():
         return rows != 3
 
     scores = [9, 8, 7, 6, OUT, 4]
-    found = rows_of(scores, one_by_one=2, accepts=accepts, accepts_many=accepts_many)
+    accepted = rows_of(scores, one_by_one=2, accepts=accepts, accepts_many=accepts_many)
     assert (asked, together) == ([0, 1], [[2, 3, 5]])
-    assert found == [1, 2, 5]
+    assert accepted == [1, 2, 5]
 
 
-def test_the_others_are_not_asked_about_when_one_of_the_few_will_do():
+def test_the_other_rows_are_not_tested_when_an_early_one_passes():
     rows = best_rows_first(np.arange(9.0), accepts_many=pytest.fail)
     assert next(rows) == 8

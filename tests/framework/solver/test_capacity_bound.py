@@ -1,0 +1,80 @@
+"""The upper bound of what fits after evictions."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pumice.solver.capacity_bound import CapacityBound, request_of
+from tests.framework.solver._search import FAIR
+from tests.plugins._fair import FairWorld, ask
+
+
+class TestCapacityBound:
+    def bound(self, *claims, rows):
+        """Two nodes of two GPUs: n is full, on m one is shared. Tasks that ask for so many GPUs."""
+        world = FairWorld()
+        world.queue("q")
+        for name in ("n", "m"):
+            world.node(name, gpu=2)
+        for name in ("v", "w"):
+            world.job(name, "q", ask(on="n"))
+        world.job("shared", "q", ask(fraction=0.5, on="m", labels={"runai-gpu-group": "g"}))
+        world.job("x", "q", *[ask(gpu=gpu) for gpu in claims])
+        world.open(*FAIR)
+        self.world = world
+        tasks = list(world.job_of("x").tasks.values())
+        rows = np.array([world.session.nodes.row_of[name] for name in rows], np.intp)
+        self.demand = Counter(map(request_of, tasks))
+        return CapacityBound(world.session.nodes, self.demand, rows)
+
+    def leaving(self, *names):
+        return [self.world.task(f"{name}-0") for name in names]
+
+    @pytest.mark.parametrize(
+        "claims, victims, enough",
+        [
+            ([1], [], False),
+            ([1], ["v"], True),
+            ([2], ["v"], False),
+            ([2], ["v", "w"], True),
+            ([1, 1], ["v"], False),
+            ([1, 1], ["v", "w"], True),
+            ([1, 2], ["v", "w"], True),
+            ([2, 2], ["v", "w"], False),
+        ],
+    )
+    def test_only_victims_free_room_on_full_nodes(self, claims, victims, enough):
+        bound = self.bound(*claims, rows=())
+        assert bound.may_fit(self.demand, self.leaving(*victims)) is enough
+
+    def test_free_room_counts_where_the_claimant_may_go(self):
+        assert not self.bound(1, rows=["n"]).may_fit(self.demand, [])
+        assert self.bound(1, rows=["m"]).may_fit(self.demand, [])
+        assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, [])
+        assert self.bound(1, 1, rows=["m"]).may_fit(self.demand, self.leaving("v"))
+
+    def test_rows_may_be_opened_later(self):
+        bound = self.bound(1, rows=())
+        bound.open([self.world.session.nodes.row_of["m"]])
+        assert bound.may_fit(self.demand, [])
+
+    def test_victims_that_must_be_placed_again_need_room_as_well(self):
+        bound = self.bound(1, rows=())
+        assert not bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+        bound = self.bound(1, rows=["m"])
+        assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+
+    def test_smaller_victims_do_not_count_against_larger_requests(self):
+        bound = self.bound(2, rows=["m"])
+        assert bound.may_fit(self.demand, self.leaving("v", "w"), with_victims=True)
+
+    def test_a_victim_on_a_shared_device_may_free_all_of_it(self):
+        bound = self.bound(2, rows=())
+        assert bound.may_fit(self.demand, self.leaving("shared"))
+
+    def test_tasks_without_requests_need_none(self):
+        bound = self.bound(0, rows=())
+        task = self.world.task("x-0")
+        task.best_effort = True
+        assert bound.may_fit({request_of(task): 1}, [])
