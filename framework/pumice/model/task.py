@@ -37,10 +37,12 @@ class TaskStatus(enum.IntEnum):
     @property
     def label(self) -> str:
         """The status as it is printed."""
-        return self.name.capitalize()
+        return STATUS_LABELS[self]
 
 
 _S = TaskStatus
+STATUS_LABELS = tuple(status.name.capitalize() for status in TaskStatus)
+"""By status value: the status as it is printed."""
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
 """Statuses of a task that holds its request on a node."""
 ACTIVE_STATUSES = (_S.ALLOCATED, _S.PIPELINED, _S.BINDING, _S.BOUND, _S.RUNNING)
