@@ -31,6 +31,7 @@ from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import (
     Evictable,
@@ -104,6 +105,7 @@ class _Preemption:
         self._lookahead = QueueLookahead(session) if session.uses("victims") else None
         self._no_tasks = Evictable(session, (), lambda task: False)
         self._reachable = ReachableNodes(session)
+        self._last_failure = RepeatedFailure(session)
         self._preemptors: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
 
@@ -171,6 +173,7 @@ class _Preemption:
             task.pod.preemption_policy == "Never"
             or session.queries.prepare(task) is not None
             or awaits_nominated_node(session, task)
+            or self._last_failure.covers(task, preemptor.evictable)
         ):
             return False
         reachable = self._reachable.mask(task.vector, preemptor.evictable)
@@ -185,6 +188,7 @@ class _Preemption:
                 done = self._on_best_node(statement, preemptor, group, reachable)
             if done:
                 return True
+        self._last_failure.record(task, preemptor.evictable)
         return False
 
     def _on_best_node(

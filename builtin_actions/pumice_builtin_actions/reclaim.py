@@ -12,6 +12,7 @@ from pumice_builtin_actions.greedy.eviction import (
 )
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import EvictableByQueue, TaskFilter, of_other_queues
 
@@ -43,6 +44,7 @@ class _Reclaiming:
         self._evictable = EvictableByQueue(session, [TaskStatus.RUNNING])
         self._starving = starving_jobs(session)
         self._reachable = ReachableNodes(session)
+        self._last_failure = RepeatedFailure(session)
 
     def run(self) -> None:
         session = self._session
@@ -79,8 +81,10 @@ class _Reclaiming:
                     task.pod.preemption_policy != "Never"
                     and ask.preemptive(queue, [task])
                     and session.queries.prepare(task) is None
+                    and not self._last_failure.covers(task)
+                    and not self._reclaim_for(statement, task, accepts)
                 ):
-                    self._reclaim_for(statement, task, accepts)
+                    self._last_failure.record(task)
             if ask.job_pipelined(job):
                 statement.commit()
 

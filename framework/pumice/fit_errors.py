@@ -12,7 +12,7 @@ from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 class FitErrors:
     """The verdicts of all nodes that were asked for one task, or one error for all of them."""
 
-    __slots__ = ("head", "hyper_node", "rows", "verdicts")
+    __slots__ = ("_text", "head", "hyper_node", "rows", "verdicts")
 
     def __init__(
         self,
@@ -30,6 +30,7 @@ class FitErrors:
         """A text that replaces the count of nodes at the beginning."""
         self.hyper_node = hyper_node
         """The hypernode that was searched; empty for all nodes."""
+        self._text = ""
 
     @classmethod
     def for_all(cls, error: FitError, count: int) -> FitErrors:
@@ -56,15 +57,18 @@ class FitErrors:
         """How many nodes gave each reason; a node may give several."""
         counts: Counter[str] = Counter()
         if self.verdicts is not None:
-            ids, nodes = np.unique(
-                self.verdicts.reasons[self.verdicts.codes != 0], return_counts=True
-            )
-            for reason_id, n in zip(ids.tolist(), nodes.tolist(), strict=True):
+            by_id = np.bincount(self.verdicts.reasons[self.verdicts.codes != 0])
+            for reason_id in by_id.nonzero()[0].tolist():
                 for reason in dict.fromkeys(REASONS[reason_id].reasons):
-                    counts[reason] += n
+                    counts[reason] += by_id.item(reason_id)
         return counts
 
     def __str__(self) -> str:
+        if not self._text:
+            self._text = self._describe()
+        return self._text
+
+    def _describe(self) -> str:
         failed = 0 if self.verdicts is None else int((self.verdicts.codes != 0).sum())
         text = self.head or f"0/{failed} nodes are unavailable"
         reasons = sorted(f"{count} {reason}" for reason, count in self.histogram().items())

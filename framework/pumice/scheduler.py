@@ -56,11 +56,12 @@ class Scheduler:
 
     def run_once(self, actions: Sequence[str] | None = None) -> Decisions:
         """One cycle. ``actions`` limits it to these of the policy's actions."""
-        session = self.open_session()
-        for action in self.holder.actions:
-            if actions is None or action.name in actions:
-                self.run_action(session, action)
-        return self.finish(session)
+        with self._gc_paused():
+            session = self.open_session()
+            for action in self.holder.actions:
+                if actions is None or action.name in actions:
+                    self.run_action(session, action)
+            return self.finish(session)
 
     def open_session(self) -> Session:
         """Begin a cycle.
@@ -98,7 +99,8 @@ class Scheduler:
 
     def finish(self, session: Session) -> Decisions:
         """End a cycle. The session may be read until the next one is opened."""
-        status.close(session)
+        with self._gc_paused():
+            status.close(session)
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions

@@ -61,7 +61,7 @@ FRAMEWORK = (
     ),
     Shortcut(
         "gc_pause",
-        "Python's cyclic garbage collector is paused while an action runs",
+        "Python's cyclic garbage collector is paused during a cycle",
         "it runs whenever Python starts it",
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pumice.decisions import JobState, PipelinedTask
 from pumice.errors import PluginError
 from pumice.model.job import Job
-from pumice.model.task import Task, TaskStatus
+from pumice.model.task import STATUS_LABELS, Task, TaskStatus
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -58,13 +58,15 @@ def counted_phase(job: Job) -> str:
 
 def shown_phase(job: Job, session_uid: str) -> str:
     """The phase as it is reported: Unknown for a running job that is Unschedulable now."""
+    if not job.by_status[_S.RUNNING]:
+        return job.phase
     unschedulable = any(
         condition.get("type") == "Unschedulable"
         and condition.get("status") == "True"
         and condition.get("transitionID") == session_uid
         for condition in job.conditions
     )
-    return "Unknown" if unschedulable and job.by_status[_S.RUNNING] else job.phase
+    return "Unknown" if unschedulable else job.phase
 
 
 def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -> str:
@@ -102,43 +104,60 @@ def job_reason(job: Job, *, gated: bool = True) -> str:
 def fit_error_text(job: Job) -> str:
     """The job's state in counts, then per pending task why, then the first task's details."""
     ready = "ready" if job.is_ready() else "not ready"
-    counts = [f"{job.count(status)} {status.label}" for status in TaskStatus if job.count(status)]
+    counts = [
+        f"{len(tasks)} {label}"
+        for label, tasks in zip(STATUS_LABELS, job.by_status, strict=True)
+        if tasks
+    ]
     counts.append(f"{job.min_available} minAvailable")
     text = f"pod group is {ready}, {', '.join(sorted(counts))}"
-    pending = job.having(_S.PENDING)
+    pending = job.by_status[_S.PENDING]
     if pending:
-        reasons = Counter(scheduling_reason(task)[0] for task in pending)
+        reasons = Counter([_short_reason(_last_status(task)) for task in pending.values()])
         listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         text = f"{text}; Pending: {listed}"
-    for task in sorted(job.tasks.values(), key=lambda task: task.name):
-        errors = job.fit_errors.get(task.uid)
-        if errors is not None:
-            return f"{text}. Origin reason is {task.name}: {errors}"
+    failed = [task for uid in job.fit_errors if (task := job.tasks.get(uid)) is not None]
+    if failed:
+        first = min(failed, key=lambda task: task.name)
+        return f"{text}. Origin reason is {first.name}: {job.fit_errors[first.uid]}"
     return text
 
 
 def scheduling_reason(task: Task) -> tuple[str, str, str]:
     """(reason, message, nominated node) of one task that does not run."""
-    last = task.last_transaction
-    status = last.status if last is not None else task.status
+    last, status = task.last_transaction, _last_status(task)
+    reason = _short_reason(status)
     node = last.node if last is not None else task.node
     evicted = last.eviction_occurred if last is not None else task.eviction_occurred
     match status:
         case TaskStatus.ALLOCATED:
             return (
-                "Schedulable",
+                reason,
                 f"Pod {task.key} can possibly be assigned to {node}, "
                 "once minAvailable is satisfied",
                 "",
             )
         case TaskStatus.PIPELINED:
             return (
-                "Unschedulable",
+                reason,
                 f"Pod {task.key} can possibly be assigned to {node}, "
                 "once resource is released and minAvailable is satisfied",
                 node if evicted else "",
             )
         case TaskStatus.PENDING:
             errors = task.job.fit_errors.get(task.uid) if task.job is not None else None
-            return ("Unschedulable", "" if errors is None else str(errors), "")
-    return (status.label, "", "")
+            return (reason, "" if errors is None else str(errors), "")
+    return (reason, "", "")
+
+
+def _last_status(task: Task) -> TaskStatus:
+    """The status of a task, or the one that a discarded statement had given it."""
+    last = task.last_transaction
+    return task.status if last is None else last.status
+
+
+def _short_reason(status: TaskStatus) -> str:
+    """The reason of a task's PodScheduled condition."""
+    if status is _S.ALLOCATED:
+        return "Schedulable"
+    return "Unschedulable" if status in (_S.PENDING, _S.PIPELINED) else status.label

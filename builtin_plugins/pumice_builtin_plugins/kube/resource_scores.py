@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pumice import NodeTable, NodeTask, Pod, SnapshotCache, Task
+from pumice import NodeTable, NodeTask, SnapshotCache, Task
 from pumice_builtin_plugins.kube.assumed_request import assumed_request
 
 _GPU = "nvidia.com/gpu"
@@ -50,7 +50,7 @@ class ResourceScores:
             table.allocatable[:, 1].copy(),
             table.allocatable[:, self._gpu].copy() if self._gpu >= 0 else none,
         )
-        self._assumed_requests: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._requests: dict[tuple[int, ...], ScoredRequest] = {}
         sums = cache.of_nodes("nodeorder", lambda row: self._sum_of(table.held[row]), width=5)
         self._assumed = tuple(sums[:, i].copy() for i in (0, 1))
         self._used = tuple(sums[:, i].copy() for i in (2, 3, 4))
@@ -66,18 +66,16 @@ class ResourceScores:
         return [sum(amounts) for amounts in zip(*requests, strict=True)]
 
     def request(self, task: Task) -> ScoredRequest:
-        amounts = task.vector.tolist()
-        gpu = amounts[self._gpu] if self._gpu >= 0 else 0
-        return ScoredRequest(*self.assumed(task.pod), amounts[0], amounts[1], gpu)
-
-    def assumed(self, pod: Pod) -> tuple[int, int]:
-        """CPU and memory of a pod, with defaults for containers without a request."""
-        # Equal pods share their containers and request, so identity is enough of a key.
-        key = (id(pod.containers), id(pod.init_containers), id(pod.request))
-        assumed = self._assumed_requests.get(key)
-        if assumed is None:
-            assumed = self._assumed_requests[key] = assumed_request(pod)
-        return assumed
+        pod = task.pod
+        # Equal pods share their containers, request and vector, so identity is enough of a key.
+        key = (id(pod.containers), id(pod.init_containers), id(pod.request), id(task.vector))
+        request = self._requests.get(key)
+        if request is None:
+            amounts = task.vector.tolist()
+            gpu = amounts[self._gpu] if self._gpu >= 0 else 0
+            request = ScoredRequest(*assumed_request(pod), amounts[0], amounts[1], gpu)
+            self._requests[key] = request
+        return request
 
     def add(self, request: ScoredRequest, row: int, sign: int) -> None:
         """Add a task's request to a node (1), or subtract it (-1)."""

@@ -126,7 +126,7 @@ class NodeOrder(Plugin):
     def class_key(self, task: Task) -> Hashable:
         """Tasks that differ in this are scored differently."""
         return (
-            self._resources.assumed(task.pod),
+            self._resources.request(task)[:2],
             self._images.wanted(task.pod),
             self._affinity.signature(task),
             self._spread.signature(task),

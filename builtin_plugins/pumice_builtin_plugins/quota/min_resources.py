@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pumice import REJECT, Job, Refusal, Resource, Session
+from pumice import REJECT, Job, Refusal, Resource, Session, TaskStatus
 from pumice.manifests import QUEUE_GATE
 
 
@@ -15,6 +15,8 @@ def min_request(job: Job) -> Resource:
 
 def deduct_gated(job: Job, resource: Resource) -> Resource:
     """A resource less the requests of pending tasks that a gate other than the queue's holds."""
+    if not any(task.gated for task in job.by_status[TaskStatus.PENDING].values()):
+        return resource
     gated = Resource()
     for task in job.pending:
         if task.gated and task.pod.gates != (QUEUE_GATE,):
@@ -24,7 +26,9 @@ def deduct_gated(job: Job, resource: Resource) -> Resource:
 
 def unmet_minimum(session: Session, job: Job) -> Resource:
     """The part of the job's minimum resources that is not allocated."""
-    return min_request(job).exceeded_part(_allocated(session, job))
+    if job.min_resources is None:
+        return Resource()
+    return job.min_resources.exceeded_part(_allocated(session, job))
 
 
 def runs_at_minimum(job: Job) -> bool:

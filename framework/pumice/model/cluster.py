@@ -14,7 +14,7 @@ from pumice.model.facts import Inventory, Queue
 from pumice.model.families.kai.nodes import count_kai_gpus, has_kai_jobs
 from pumice.model.gpu.request import GPU
 from pumice.model.incremental.snapshot_cache import SnapshotCache
-from pumice.model.job import Job
+from pumice.model.job import Job, sum_requests
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.model.topology import HyperNodeTree
@@ -77,6 +77,7 @@ def build_cluster(
         if builder.makes_job(group):
             jobs[uid] = builder.job(group)
     tasks: dict[str, Task] = {}
+    on_nodes: list[tuple[int, Task]] = []
     for pod in sorted(inventory.pods.values(), key=by_name):
         owner = builder.owner(pod)
         task = tasks[pod.uid] = builder.task(pod)
@@ -85,7 +86,9 @@ def build_cluster(
         if builder.is_on_node(task):
             row = nodes.row_of.get(task.node)
             if row is not None:
-                nodes.add(row, task, task.status)
+                on_nodes.append((row, task))
+    nodes.fill(on_nodes)
+    sum_requests(jobs.values())
     for job in jobs.values():
         builder.finish(job)
     return assemble(builder, nodes, tasks, SnapshotCache(nodes, jobs, tasks))

@@ -9,6 +9,7 @@ import numpy as np
 
 from pumice.model.members import NO_TASKS, Members
 from pumice.model.sub_job import SubJob
+from pumice.model.sums import group_sums
 from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -144,17 +145,14 @@ class Job(Members):
         )
 
     def add(self, task: Task, sub_job: SubJob) -> None:
-        """Take a task in; used while the cluster is built."""
-        uid, status, vector = task.uid, task.status, task.vector
+        """Take a task in, while the cluster is built; :func:`sum_requests` is called after that."""
+        uid, status = task.uid, task.status
         task.job, task.sub_job = self, sub_job
         self.tasks[uid] = sub_job.tasks[uid] = task
         self._enter(task, status)
         sub_job._enter(task, status)
         if task.priority > sub_job.priority:
             sub_job.priority = task.priority
-        self.total_request += vector
-        if IS_ALLOCATED[status]:
-            self.allocated += vector
 
     def subset(self, tasks: Iterable[Task], minimums: Mapping[str, int] | None = None) -> Job:
         """A job of only these tasks, as they are now, for a trial.
@@ -255,6 +253,28 @@ class Job(Members):
 
     def __repr__(self) -> str:
         return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
+
+
+def sum_requests(jobs: Iterable[Job]) -> None:
+    """Sum up what the tasks of new jobs request and hold."""
+    with_tasks = [job for job in jobs if job.tasks]
+    numbers: list[int] = []
+    vectors: list[np.ndarray] = []
+    holding: list[bool] = []
+    for number, job in enumerate(with_tasks):
+        for task in job.tasks.values():
+            numbers.append(number)
+            vectors.append(task.vector)
+            holding.append(IS_ALLOCATED[task.status])
+    requests = group_sums(numbers, vectors, len(with_tasks))
+    if requests is None:
+        return
+    mask = np.array(holding)
+    allocated = group_sums(np.array(numbers)[mask], np.array(vectors)[mask], len(with_tasks))
+    for number, job in enumerate(with_tasks):
+        job.total_request = requests[number]
+        if allocated is not None:
+            job.allocated = allocated[number]
 
 
 _SHARED_BY_PARTS = tuple(

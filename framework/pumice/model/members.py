@@ -6,7 +6,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import cast
 
-from pumice.model.task import SCHEDULED_STATUSES, VALID_STATUSES, Task, TaskStatus
+from pumice.model.task import Task, TaskStatus
 
 _S = TaskStatus
 _STATUSES = len(TaskStatus)
@@ -49,15 +49,20 @@ class Members:
 
     def count(self, *statuses: TaskStatus) -> int:
         """How many tasks have one of these statuses."""
-        by_status = self.by_status
-        return sum(len(by_status[status]) for status in statuses)
+        by_status, count = self.by_status, 0
+        for status in statuses:
+            count += len(by_status[status])
+        return count
 
     def having(self, *statuses: TaskStatus) -> list[Task]:
         """The tasks in these statuses, by status and name: undo does not change the order."""
         by_status = self.by_status
-        return [
-            task for status in statuses for task in sorted(by_status[status].values(), key=_by_key)
-        ]
+        having: list[Task] = []
+        for status in statuses:
+            tasks = by_status[status]
+            if tasks:
+                having += tasks.values() if len(tasks) == 1 else sorted(tasks.values(), key=_by_key)
+        return having
 
     @property
     def pending(self) -> list[Task]:
@@ -78,7 +83,8 @@ class Members:
     @property
     def valid_count(self) -> int:
         """Tasks that are placed, done, pipelined or pending."""
-        return self.count(*VALID_STATUSES)
+        pending, pipelined = self.by_status[_S.PENDING], self.by_status[_S.PIPELINED]
+        return self.ready_count + len(pending) + len(pipelined)
 
     @property
     def allocated_count(self) -> int:
@@ -89,12 +95,14 @@ class Members:
     @property
     def scheduled_count(self) -> int:
         """Tasks that run, are bound, or are done."""
-        return self.count(*SCHEDULED_STATUSES)
+        _, _, _, _, bound, running, _, succeeded, failed, _ = self.by_status
+        return len(bound) + len(running) + len(succeeded) + len(failed)
 
     @property
     def releasing_scheduled_count(self) -> int:
         """Tasks on a node that are being evicted."""
-        return sum(1 for task in self.by_status[_S.RELEASING].values() if task.node)
+        releasing = self.by_status[_S.RELEASING]
+        return sum(1 for task in releasing.values() if task.node) if releasing else 0
 
     def is_ready(self) -> bool:
         """Whether enough tasks are placed or done to meet minAvailable."""

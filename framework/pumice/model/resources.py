@@ -90,7 +90,9 @@ class Resource:
 
     def is_empty(self) -> bool:
         """Whether nothing is left but pods."""
-        return all(value < MIN_RESOURCE for name, value in self.items() if name != PODS)
+        if self.cpu >= MIN_RESOURCE or self.memory >= MIN_RESOURCE:
+            return False
+        return all(value < MIN_RESOURCE for name, value in self.scalars.items() if name != PODS)
 
     # Arithmetic
 
@@ -172,7 +174,19 @@ class Resource:
 
     def exceeded_part(self, other: Resource) -> Resource:
         """What this has more than the other."""
-        return self.diff(other)[0]
+        mine, theirs = self.scalars, other.scalars
+        more = Resource(
+            self.cpu - other.cpu if self.cpu > other.cpu else 0,
+            self.memory - other.memory if self.memory > other.memory else 0,
+        )
+        for name, value in mine.items():
+            less = theirs.get(name, 0)
+            if value > less:
+                more.scalars[name] = value - less
+        for name, value in theirs.items():
+            if value < 0 and name not in mine:
+                more.scalars[name] = -value
+        return more
 
     def fit_delta(self, request: Resource) -> Resource:
         """What would be left after ``request``; a dimension below zero is insufficient."""

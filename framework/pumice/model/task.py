@@ -37,10 +37,12 @@ class TaskStatus(enum.IntEnum):
     @property
     def label(self) -> str:
         """The status as it is printed."""
-        return self.name.capitalize()
+        return STATUS_LABELS[self]
 
 
 _S = TaskStatus
+STATUS_LABELS = tuple(status.name.capitalize() for status in TaskStatus)
+"""By status value: the status as it is printed."""
 ALLOCATED_STATUSES = frozenset({_S.BOUND, _S.BINDING, _S.RUNNING, _S.ALLOCATED})
 """Statuses of a task that holds its request on a node."""
 PLACED_STATUSES = (_S.ALLOCATED, _S.PIPELINED)
@@ -81,10 +83,10 @@ class Task:
     """One canonical object per uid and session; only the session and its statements change it."""
 
     __slots__ = (
+        "_constraints",
         "best_effort",
         "class_id",
         "compared",
-        "constraints",
         "created",
         "eviction_occurred",
         "gated",
@@ -158,8 +160,7 @@ class Task:
         """Hypernode of the tasks of this job placed so far, while this one is being placed."""
         self.last_transaction: Transaction | None = None
         """Where it was when a statement that had placed it was undone."""
-        self.constraints: Hashable = constraints_key(pod)
-        """What it asks of a node besides resources, as a value to compare by."""
+        self._constraints: Hashable = None
         self.compared: tuple[int, ...] = CPU_AND_MEMORY
         """Dimensions that are compared with a node even where the task requests nothing."""
         self.class_id = -1
@@ -184,6 +185,13 @@ class Task:
     def annotations(self) -> Mapping[str, str]:
         """The pod's annotations."""
         return self.pod.annotations
+
+    @property
+    def constraints(self) -> Hashable:
+        """What it asks of a node besides resources, as a value to compare by."""
+        if self._constraints is None:
+            self._constraints = constraints_key(self.pod)
+        return self._constraints
 
     @property
     def queue(self) -> str:

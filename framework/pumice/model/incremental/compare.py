@@ -26,7 +26,7 @@ _SHARED_FACTS = (
 _BY_UID = (Task, Job, SubJob)
 _NOT_COMPARED = {
     Cluster: {"snapshot_cache", "inventory"},
-    Task: {"initial"},
+    Task: {"initial", "_constraints"},
     Job: {"initial", "journal"},
     SubJob: {"initial"},
     NodeTable: {

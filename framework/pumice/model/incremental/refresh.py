@@ -18,7 +18,7 @@ from pumice.model.incremental.restore import (
     restore_jobs,
     restore_tasks,
 )
-from pumice.model.job import Job
+from pumice.model.job import Job, sum_requests
 from pumice.model.task import Task
 
 _MAX_UNUSED_VECTORS = 1000
@@ -201,6 +201,7 @@ class _Rebuild:
             for task in sorted(tasks, key=by_name):
                 builder.join(task, job)
             builder.finish(job)
+        sum_requests(self.jobs.values())
         self._sort_tasks()
 
     def _make_jobs(self) -> dict[str, list[Task]]:

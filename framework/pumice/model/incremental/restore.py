@@ -40,7 +40,6 @@ _TASK = _Attributes(
     "created",
     "request",
     "vector",
-    "constraints",
     "compared",
     "gpu",
 )

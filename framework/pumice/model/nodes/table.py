@@ -16,6 +16,7 @@ from pumice.model.facts import Node
 from pumice.model.nodes.columns import resource_rows
 from pumice.model.nodes.gpus import GpuColumns, NodeTask
 from pumice.model.nodes.views import NodeHandle, NodeView
+from pumice.model.sums import group_sums
 from pumice.model.task import Task, TaskStatus
 
 _RELEASING, _PIPELINED, _HOLDING = range(3)
@@ -48,6 +49,38 @@ class NodeTable(GpuColumns):
         self._count(row, task.vector, status, 1)
         if entry.groups:
             self._share(row, entry, 1)
+
+    def fill(self, tasks: Iterable[tuple[int, Task]]) -> None:
+        """Put the tasks of a new cluster, of which nothing is cached, on their nodes by row."""
+        rows: list[int] = []
+        vectors: list[np.ndarray] = []
+        kinds: list[int] = []
+        for row, task in tasks:
+            held, uid, status = self.held[row], task.uid, task.status
+            if task.gpu_groups or uid in held:
+                self.add(row, task, status)
+                continue
+            held[uid] = NodeTask(task, status)
+            rows.append(row)
+            vectors.append(task.vector)
+            kinds.append(_KIND[status])
+        if not rows:
+            return
+        numbers, amounts, kind_of = np.array(rows), np.array(vectors), np.array(kinds)
+        self.pod_count += np.bincount(numbers, minlength=len(self))
+        for kind in set(kinds):
+            counted = kind_of == kind
+            sums = group_sums(numbers[counted], amounts[counted], len(self))
+            assert sums is not None
+            if kind == _PIPELINED:
+                self.pipelined += sums
+            else:
+                self.idle -= sums
+                self.used += sums
+            if kind == _RELEASING:
+                self.releasing += sums
+            else:
+                self.future_idle -= sums
 
     def remove(self, row: int, task: Task) -> TaskStatus:
         """Remove a task from a node; returns the status under which it was counted."""

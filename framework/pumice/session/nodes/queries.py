@@ -86,6 +86,12 @@ class NodeQueries:
         """The number of the task's class: tasks of one class get the same cache."""
         return self._classes.number(task) if task.class_id < 0 else task.class_id
 
+    def same_class(self, left: Task, right: Task) -> bool:
+        """Whether two tasks get the same cache, and the same filters were left out for them."""
+        return self.class_id(left) == self.class_id(right) and (
+            left.state.get(_SKIPPED, _NO_PLUGINS) == right.state.get(_SKIPPED, _NO_PLUGINS)
+        )
+
     def _class(self, task: Task) -> TaskClass:
         return self._classes.of(task, task.state.get(_SKIPPED, _NO_PLUGINS))
 

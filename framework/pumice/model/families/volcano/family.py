@@ -32,9 +32,11 @@ class Volcano(Family):
 
     def read_job(self, job: Job) -> None:
         group = job.group
-        preemptable = group.annotations.get(_PREEMPTABLE, group.labels.get(_PREEMPTABLE))
-        job.preemptable = preemptable is not None and parse_bool(preemptable)
-        job.revocable_zone = revocable_zone(group.annotations)
+        annotations, labels = group.annotations, group.labels
+        if annotations or labels:
+            preemptable = annotations.get(_PREEMPTABLE, labels.get(_PREEMPTABLE))
+            job.preemptable = preemptable is not None and parse_bool(preemptable)
+            job.revocable_zone = revocable_zone(annotations)
         job.network_topology = copy_of(group.network_topology)
         for policy in group.sub_group_policies:
             job.min_sub_jobs[f"{job.uid}/{policy.name}"] = policy.min_sub_groups or 0
@@ -48,15 +50,18 @@ class Volcano(Family):
             task.priority = pod.priority
         if self._beside_kai:
             task.gpu, task.vector = count_whole_gpus(pod, task.vector, dimensions)
-        if not pod.annotations and not pod.labels:
-            return
         annotations, labels = pod.annotations, pod.labels
-        task.role = annotations.get(_ROLE) or labels.get(_ROLE, "")
-        with suppress(KeyError, ValueError):
-            task.priority = int(annotations[_PRIORITY])
-        preemptable = annotations.get(_PREEMPTABLE, labels.get(_PREEMPTABLE))
-        task.preemptable = True if preemptable is None else parse_bool(preemptable)
-        task.revocable_zone = revocable_zone(annotations)
+        if labels:
+            task.role = labels.get(_ROLE, "")
+            task.preemptable = parse_bool(labels.get(_PREEMPTABLE, "true"))
+        if annotations:
+            task.role = annotations.get(_ROLE) or task.role
+            if _PRIORITY in annotations:
+                with suppress(ValueError):
+                    task.priority = int(annotations[_PRIORITY])
+            if _PREEMPTABLE in annotations:
+                task.preemptable = parse_bool(annotations[_PREEMPTABLE])
+            task.revocable_zone = revocable_zone(annotations)
 
     def sub_job(self, job: Job, pod: Pod) -> SubJob | None:
         return sub_job_of(job, pod)

@@ -1,0 +1,80 @@
+"""Tasks for which an eviction would fail as it just did for a task like them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from pumice import FitErrors, Session, Task
+
+
+class RepeatedFailure:
+    """Recognises a task like the one for which no node was found last, with nothing changed since.
+
+    The tasks of a gang are mostly alike, so that after the first failure each other one would try
+    the same victims on the same nodes.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # A ledger is to have the votes about every task.
+        self._on = session.uses("victims") and session.ledger is None
+        self._task: Task | None = None
+        self._errors: FitErrors | None = None
+        self._state: Hashable = None
+        self._victims: object = None
+
+    def covers(self, task: Task, victims: object = None) -> bool:
+        """Whether the task would fail like the last one. It must be prepared.
+
+        ``victims`` is the collection that victims are taken from.
+        """
+        last = self._task
+        return (
+            last is not None
+            and self._victims is victims
+            and self._state == self._present_state()
+            and _are_alike(last, task)
+            and self._session.queries.same_class(last, task)
+            and _same_verdicts(self._errors, _recorded_errors(task))
+        )
+
+    def record(self, task: Task, victims: object = None) -> None:
+        """No node was found for the task; whatever was tried has been undone."""
+        # Filters that are not cached may look at anything in the pod.
+        if not self._on or self._session.queries.has_live_filters(task):
+            return
+        self._task, self._victims = task, victims
+        self._errors = _recorded_errors(task)
+        self._state = self._present_state()
+
+    def _present_state(self) -> Hashable:
+        """Grows with every change of a node and of a task's status, undo included."""
+        session = self._session
+        return session.nodes.version, len(session.cluster.job_journal)
+
+
+def _are_alike(left: Task, right: Task) -> bool:
+    """Whether only their names, uids and creation times tell two tasks apart for a plugin."""
+    return (
+        left.job is right.job
+        and left.sub_job is right.sub_job
+        and left.role == right.role
+        and left.priority == right.priority
+        and left.preemptable == right.preemptable
+        and left.revocable_zone == right.revocable_zone
+        and left.nominated_node == right.nominated_node
+        and left.pod.priority == right.pod.priority
+        and left.pod.preemption_policy == right.pod.preemption_policy
+        and left.labels == right.labels
+        and left.annotations == right.annotations
+    )
+
+
+def _recorded_errors(task: Task) -> FitErrors | None:
+    return None if task.job is None else task.job.fit_errors.get(task.uid)
+
+
+def _same_verdicts(left: FitErrors | None, right: FitErrors | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return left.verdicts is right.verdicts and left.rows is right.rows
