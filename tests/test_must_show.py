@@ -78,7 +78,7 @@ def test_every_extension_point_is_listed_with_its_combination_rule(hooks):
     rules = {rule.__name__.rstrip("_"): inspect.getdoc(rule).splitlines()[0] for rule in RULES}
     for name, hook in hooks.items():
         assert hook["rule_meaning"] == rules[hook["rule"]], name
-        assert hook["nobody"], name
+        assert hook["default"], name
 
 
 def test_every_extension_point_is_listed_with_its_implementers(hooks):
