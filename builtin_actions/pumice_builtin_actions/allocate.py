@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import ROOT, Action, Job, JobHeap, Session
+from pumice import ROOT, Action, Job, JobHeap, Session, TaskStatus
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, record_hyper_nodes
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingWork, pending_work
@@ -73,6 +73,8 @@ class _Allocation:
         refusal = whole_job_refusal(job)
         if refusal is not None:
             job.refusals.append(refusal)
+            return
+        if not job.by_status[TaskStatus.PENDING]:
             return
         if not session.hyper_nodes.ready and job.has_network_topology:
             return

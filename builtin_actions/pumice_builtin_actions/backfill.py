@@ -35,6 +35,8 @@ class Backfill(Action):
 
 
 def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
+    if not any(map(_has_best_effort, session.jobs.values())):
+        return []
     waiting: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
@@ -54,6 +56,12 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
             if tasks:
                 collected.append((job, session.order.sorted_tasks(tasks)))
     return collected
+
+
+def _has_best_effort(job: Job) -> bool:
+    """Whether a best-effort task of the job is pending or pipelined."""
+    pipelined = job.by_status[TaskStatus.PIPELINED]
+    return job.pending_best_effort > 0 or any(task.best_effort for task in pipelined.values())
 
 
 def _place(session: Session, job: Job, task: Task) -> None:

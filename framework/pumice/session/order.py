@@ -11,7 +11,7 @@ from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
 from pumice.session.heap import KeyHeap, LiveHeap
-from pumice.session.order_keys import JobRanks, TaskKeys, key_functions
+from pumice.session.order_keys import JobRanks, TaskKeys, VictimQueues, key_functions
 
 if TYPE_CHECKING:
     from pumice.session.dispatch import Dispatch
@@ -40,6 +40,9 @@ class Order:
         self._job_keys = key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = key_functions(ask, "task_order", on_error) if by_keys else None
         self._keys_of: dict[str, TaskKeys] = {}
+        self._victim_queues = (
+            VictimQueues(self, journal) if by_keys and journal is not None else None
+        )
 
     # -- queues
 
@@ -182,11 +185,13 @@ class Order:
                 return l_job is None
             claimant = preemptor.job
             if claimant is not None and l_job.queue != r_job.queue:
-                return self.victim_queue_before(
+                return queue_before(
                     queues[l_job.queue], queues[r_job.queue], queues[claimant.queue]
                 )
             return later(l_job, r_job, left, right)
 
+        cached = self._victim_queues
+        queue_before = self.victim_queue_before if cached is None else cached.before
         return LiveHeap(before, victims)
 
     def evicted_in_order(

@@ -11,7 +11,9 @@ from pumice.model.cursors import JobCursor
 from pumice.model.job import Job
 
 if TYPE_CHECKING:
+    from pumice.model.facts import Queue
     from pumice.session.dispatch import Dispatch
+    from pumice.session.order import Order
 
 
 class TaskKeys(NamedTuple):
@@ -43,6 +45,29 @@ class JobRanks:
         if rank is None:
             rank = self._cached[job.uid] = self._key(job)
         return rank
+
+
+class VictimQueues:
+    """Which queue loses tasks first, cached until a task changes its status."""
+
+    __slots__ = ("_cached", "_journal", "_order", "_position")
+
+    def __init__(self, order: Order, journal: list[Job]) -> None:
+        self._order = order
+        self._journal = journal
+        self._position = -1
+        self._cached: dict[tuple[str, str, str], bool] = {}
+
+    def before(self, left: Queue, right: Queue, preemptor_queue: Queue) -> bool:
+        if self._position != len(self._journal):
+            self._position = len(self._journal)
+            self._cached.clear()
+        key = (left.name, right.name, preemptor_queue.name)
+        answer = self._cached.get(key)
+        if answer is None:
+            answer = self._order.victim_queue_before(left, right, preemptor_queue)
+            self._cached[key] = answer
+        return answer
 
 
 class _Abstain:

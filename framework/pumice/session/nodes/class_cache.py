@@ -45,6 +45,7 @@ class ClassCache:
         "idle_fits",
         "idle_scores",
         "missing_dimension",
+        "no_node_version",
         "nodes",
         "one_by_one",
         "reasons",
@@ -86,6 +87,8 @@ class ClassCache:
             self.totals, self.future_totals = np.zeros(count, np.float64), np.full(count, _OUT)
         self.fit_errors: tuple[int, NodeVerdicts] | None = None
         """Why no node takes a task of the class, and the version of the nodes it holds for."""
+        self.no_node_version = -1
+        """The version of the nodes for which no node fits a task of the class."""
         self.cursor = RowCursor(nodes)
         self.totals_cursor = RowCursor(nodes)
         self.refresh(task)

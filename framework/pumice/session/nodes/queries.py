@@ -208,14 +208,16 @@ class NodeQueries:
 
     def feasible(self, task: Task, rows: Rows = None) -> np.ndarray:
         """Mask over all nodes: those of ``rows`` that pass and whose future idle fits."""
-        cache = self._class(task).cache
+        found = self._class(task)
+        cache = found.cache
         feasible: np.ndarray = (cache.missing_dimension == 0) & (cache.codes == 0)
         if rows is not None:
             inside = np.zeros(len(feasible), bool)
             inside[rows] = True
             feasible &= inside
-        candidates = np.flatnonzero(feasible)
-        feasible[candidates] = self.verdicts(task, candidates).ok
+        if found.live_filters:
+            candidates = np.flatnonzero(feasible)
+            feasible[candidates] = self.verdicts(task, candidates).ok
         return feasible
 
     # -- choosing
@@ -229,6 +231,9 @@ class NodeQueries:
         """
         found = self._class(task)
         cache = found.cache
+        all_cached = rows is None and exclude is None and not found.live_filters
+        if all_cached and cache.no_node_version == cache.cursor.version:
+            return None
         if found.by_rank and self._score_decides and exclude is None and self.one_by_one:
             scores = cache.idle_scores if rows is None else cache.idle_scores[rows]
             for row in islice(best_rows_first(scores, rows), self.one_by_one):
@@ -242,6 +247,8 @@ class NodeQueries:
         for group, fits_idle in ((candidates[idle], True), (candidates[~idle], False)):
             if len(group):
                 return Choice(self.pick(task, group), fits_idle)
+        if all_cached:
+            cache.no_node_version = cache.cursor.version
         return None
 
     def pick(self, task: Task, rows: np.ndarray) -> int:
