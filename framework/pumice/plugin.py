@@ -12,6 +12,8 @@ from pumice.hookspecs import PROJECT
 from pumice.shortcuts import Shortcut
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pumice.config.policy import PluginEntry, Policy
     from pumice.model.task import Task
     from pumice.session.session import Session
@@ -131,6 +133,14 @@ class Plugin:
 
         Called once per task, after ``on_session_open``, for plugins with a filter or scorer or
         ``pre_predicate``. Make it coarse: the fewer classes, the more is cached.
+        """
+        return None
+
+    def static_rejections(self, task: Task) -> np.ndarray | None:
+        """Mask over all nodes: those that ``predicate`` rejects for the task's whole class.
+
+        Only nodes that stay rejected whatever is placed or evicted in the cycle; None: not known.
+        Such nodes are left out early. Not for plugins that answer ``pre_predicate`` with SKIP.
         """
         return None
 

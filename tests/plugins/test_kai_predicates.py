@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pumice import Plugin, hookimpl
@@ -58,8 +59,10 @@ class TestNodeKinds:
     def test_which_nodes_reject_which_tasks(
         self, world: SharedWorld, task: str, nodes: list[str]
     ) -> None:
-        world.open("kai_predicates")
+        plugin = world.open("kai_predicates")
         assert refused(world, task) == nodes
+        rejected = plugin.static_rejections(world.task(task))
+        assert sorted(np.array(world.session.nodes.names)[rejected]) == nodes
 
     def test_instances_do_not_go_beside_pods_that_annotate_theirs(self, world: SharedWorld) -> None:
         world.pod("old", on="none", annotations={"nvidia.com/mig-1g.10gb": "1"})

@@ -35,6 +35,7 @@ from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.victims import Evictable
 from pumice_builtin_plugins.fairshare.order import JobQuantities
 from pumice_builtin_plugins.fairshare.quantities import NOTHING
+from pumice_builtin_plugins.kai_predicates.plugin import KaiPredicates
 from pumice_builtin_plugins.kube.pod_counts import PodCount
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
 from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
@@ -142,6 +143,15 @@ def _others_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
             of_table[answers.nodes] = found
 
     monkeypatch.setattr(ClassCache, "fit_errors", property(known, note))
+
+
+def _rejecting_first_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first node is said to reject every task for the whole cycle."""
+    monkeypatch.setattr(
+        KaiPredicates,
+        "static_rejections",
+        lambda plugin, task: np.arange(len(plugin.session.nodes)) == 0,
+    )
 
 
 def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,6 +303,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _old_spans,
         _others_reasons,
         _impatient,
+        _rejecting_first_node,
     ),
     "order_keys": (
         _keys_by_age,

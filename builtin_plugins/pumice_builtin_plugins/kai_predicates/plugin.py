@@ -112,6 +112,11 @@ class KaiPredicates(Plugin):
         """What the verdicts depend on beside quantities and constraints."""
         return is_legacy_mig(task), self._affinity.signature(task)
 
+    def static_rejections(self, task: Task) -> np.ndarray:
+        """The kinds of GPUs, health, labels and taints of nodes do not change in a cycle."""
+        rejected: np.ndarray = self._filters_of(task).static != 0
+        return rejected
+
     @hookimpl
     def pre_predicate(self, task: Task, job: Job | None) -> FitError | None:
         filters = self._filters_of(task)

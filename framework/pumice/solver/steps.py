@@ -72,10 +72,11 @@ class Steps:
         self._tasks = tasks
         self._rows = rows
         self._feasible = frozenset(rows.tolist())
+        self._shortcuts = session.uses("solver_search")
         self._opened: set[int] = set()
         """More rows that are open to the claimant in this step."""
         self._filters = PlanFilters(session, rows)
-        self._capacity = CapacityBound(session.nodes, map(request_of, tasks), rows)
+        self._capacity = CapacityBound(session.nodes, self._requests(), rows)
         self._sequence = VictimSequence(rules.victims(job), batches)
         self._part = job.subset(())
         """What is being placed of the job in this step."""
@@ -90,9 +91,20 @@ class Steps:
         """The tasks that the first operations of the statement evict."""
         self._inexact_undo = False
         """Whether an undo may have left stale releases."""
-        self._shortcuts = session.uses("solver_search")
         self.simulations = 0
         self.refused = 0
+
+    def _requests(self) -> dict[Request, np.ndarray | None]:
+        """The requests of the claimant, each with the nodes that reject all its tasks."""
+        requests: dict[Request, np.ndarray | None] = {}
+        for task in self._tasks if self._shortcuts else ():
+            request, rejected = request_of(task), self._session.queries.static_rejections(task)
+            known = requests.get(request, rejected)
+            if known is None or rejected is None:
+                requests[request] = None
+            else:
+                requests[request] = known & rejected
+        return requests
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""

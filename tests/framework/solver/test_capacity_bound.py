@@ -11,7 +11,7 @@ from tests.plugins._fair import FairWorld, ask
 
 
 class TestCapacityBound:
-    def bound(self, *claims, rows):
+    def bound(self, *claims, rows, rejecting=()):
         """Two nodes of two GPUs: n is full, on m one is shared. Tasks that ask for so many GPUs."""
         world = FairWorld()
         world.queue("q")
@@ -26,7 +26,10 @@ class TestCapacityBound:
         tasks = list(world.job_of("x").tasks.values())
         rows = np.array([world.session.nodes.row_of[name] for name in rows], np.intp)
         self.demand = Counter(map(request_of, tasks))
-        return CapacityBound(world.session.nodes, self.demand, rows)
+        rejected = np.array([name in rejecting for name in world.session.nodes.names])
+        return CapacityBound(
+            world.session.nodes, dict.fromkeys(self.demand, rejected if rejecting else None), rows
+        )
 
     def leaving(self, *names):
         return [self.world.task(f"{name}-0") for name in names]
@@ -53,6 +56,19 @@ class TestCapacityBound:
         assert self.bound(1, rows=["m"]).may_fit(self.demand, [])
         assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, [])
         assert self.bound(1, 1, rows=["m"]).may_fit(self.demand, self.leaving("v"))
+
+    def test_a_node_that_rejects_the_claimant_does_not_count(self):
+        assert not self.bound(1, rows=["m"], rejecting=["m"]).may_fit(self.demand, [])
+        bound = self.bound(1, rows=["m"], rejecting=["m"])
+        bound.open([self.world.session.nodes.row_of["m"]])
+        assert not bound.may_fit(self.demand, [])
+        assert bound.may_fit(self.demand, self.leaving("v"))
+        bound = self.bound(1, rows=(), rejecting=["n"])
+        assert not bound.may_fit(self.demand, self.leaving("v", "w"))
+
+    def test_a_node_that_rejects_the_claimant_may_take_a_victim(self):
+        bound = self.bound(1, rows=["m"], rejecting=["m"])
+        assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
 
     def test_rows_may_be_opened_later(self):
         bound = self.bound(1, rows=())

@@ -239,6 +239,8 @@ class TestBudget:
                 "actions": ["solve_reclaim"],
                 "tiers": [{"plugins": [*FAIR, "nodeplacement", "kai_predicates"]}],
                 "action": {"solve_reclaim": {"maxSimulations": budget}},
+                # Else the plans are dropped without a simulation.
+                "scheduler": {"plain": ["solver_search"]},
             }
         )
         # No node accepts any task: every victim frees resources, and none helps.

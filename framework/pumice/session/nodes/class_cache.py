@@ -49,6 +49,7 @@ class ClassCache:
         "nodes",
         "one_by_one",
         "reasons",
+        "rejected",
         "scorers",
         "scores",
         "span_scorers",
@@ -64,9 +65,14 @@ class ClassCache:
         filters: Sequence[tuple[FilterVoter, Scope]],
         scorers: Sequence[tuple[ScoreVoter, Scope]],
         *,
+        rejected: np.ndarray | None = None,
         one_by_one: bool = True,
     ) -> None:
-        """``one_by_one``: a few changed rows are refreshed by the scalar forms."""
+        """``rejected``: mask of the nodes that some filter rejects for the whole cycle.
+
+        ``one_by_one``: a few changed rows are refreshed by the scalar forms.
+        """
+        self.rejected = rejected
         self.nodes = nodes
         self.one_by_one = one_by_one
         self.filters = _static_filters(task, nodes, filters)
@@ -178,6 +184,8 @@ class ClassCache:
                 score += scorer.item(row)
         self.scores[row] = score
         passes = not (code or missing_dimension or isnan(score))
+        if passes and self.rejected is not None and self.rejected[row]:
+            passes = False
         self.future_scores[row] = score if passes else _OUT
         self.idle_scores[row] = score if passes and idle_fits else _OUT
 
@@ -207,6 +215,8 @@ class ClassCache:
                 total += scorer[where]
         self.scores[where] = total
         passes = (combined.codes == 0) & (self.missing_dimension[where] == 0) & ~np.isnan(total)
+        if self.rejected is not None:
+            passes &= ~self.rejected[where]
         self.future_scores[where] = np.where(passes, total, _OUT)
         self.idle_scores[where] = np.where(passes & self.idle_fits[where], total, _OUT)
 

@@ -119,13 +119,26 @@ class TaskClasses:
         scopes = [scope for _, scope in filters]
         first_live = scopes.index("cluster") if "cluster" in scopes else len(scopes)
         cache = ClassCache(
-            task, self._nodes, filters[:first_live], scorers, one_by_one=self._caches
+            task,
+            self._nodes,
+            filters[:first_live],
+            scorers,
+            rejected=self._rejected(task, filters) if self._caches else None,
+            one_by_one=self._caches,
         )
         live_filters = [voter for voter, _ in filters[first_live:]]
         live_scorers = [voter for voter, scope in scorers if scope == "cluster"]
         by_rank = not live_scorers and not cache.span_scorers
         by_rank = by_rank and all(v.scalar is not None and v.ledger is None for v in live_filters)
         return TaskClass(cache, live_filters, live_scorers, by_rank)
+
+    def _rejected(
+        self, task: Task, filters: Sequence[tuple[FilterVoter, Scope]]
+    ) -> np.ndarray | None:
+        """Mask: the nodes that some filter rejects for the whole cycle; None: none is known."""
+        masks = [voter.static_rejections(task) for voter, _ in filters]
+        known = [mask for mask in masks if mask is not None and mask.any()]
+        return np.logical_or.reduce(known) if known else None
 
     def _reach(self, voter: FilterVoter | ScoreVoter, task: Task) -> Scope:
         scope = voter.reach(task)
@@ -147,6 +160,20 @@ class TaskClasses:
                     hint="a plugin's scope reaches further than it declares, or its scalar and "
                     "vector forms disagree",
                 )
+        self._check_rejected(task, found.cache, skipped)
+
+    def _check_rejected(self, task: Task, cache: ClassCache, skipped: tuple[str, ...]) -> None:
+        """Every node that is said to be rejected for the whole cycle is rejected now."""
+        rows = np.flatnonzero(cache.rejected) if cache.rejected is not None else np.array([], int)
+        for voter in self._filters if len(rows) else ():
+            verdicts = None if voter.name in skipped else voter.many(task, self._nodes, rows)
+            if verdicts is not None:
+                rows = rows[verdicts.codes == 0]
+        if len(rows):
+            raise InvariantError(
+                f"no filter rejects task {task.key} on node {self._nodes.names[int(rows[0])]}",
+                hint="static_rejections of a plugin rejects more than its predicate",
+            )
 
 
 def _hashable(value: Any) -> Hashable:

@@ -130,6 +130,10 @@ class NodeQueries:
         passed: np.ndarray = (codes if rows is None else codes[rows]) == 0
         return passed
 
+    def static_rejections(self, task: Task) -> np.ndarray | None:
+        """Mask: the nodes that a filter rejects for the whole cycle; None: none is known."""
+        return self._class(task).cache.rejected
+
     def fits_future(self, task: Task, rows: Rows = None) -> np.ndarray:
         """Mask: the request fits into future idle: idle + releasing - pipelined."""
         fits: np.ndarray = self._class(task).cache.missing_dimension == 0

@@ -95,6 +95,13 @@ class FilterVoter(NodeVoter):
             )
         return verdicts
 
+    def static_rejections(self, task: Task) -> np.ndarray | None:
+        """Mask over all nodes: those that the plugin rejects for the whole cycle."""
+        try:
+            return self.plugin.static_rejections(task)
+        except Exception as exc:
+            fail("static_rejections", self.impl, exc)
+
     def one(self, task: Task, nodes: NodeTable, row: int) -> FitError | None:
         if self.scalar is None:
             verdicts = self.many(task, nodes, np.array([row]))

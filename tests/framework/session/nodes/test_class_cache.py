@@ -459,3 +459,30 @@ def test_a_scorer_that_raises_leaves_no_stale_cache(scope):
         with pytest.raises(PluginError):
             session.queries.scores(asking)
         assert session.queries.scores(asking).tolist() == [0, 1]
+
+
+def test_nodes_rejected_for_the_whole_cycle_are_left_out():
+    class Tainted(Plugin):
+        says = "b"
+
+        def static_rejections(self, task):
+            return np.array([name == self.says for name in self.session.nodes.names])
+
+        @hookimpl
+        def predicate(self, task, node):
+            asked.append(node.name)
+            return "tainted" if node.name == "b" else None
+
+    class Liar(Tainted):
+        says = "a"
+
+    asked = []
+    world = World().node("b").node("c").job("j", tasks=1)
+    session = world.session(policy([Tainted]))
+    waiting = task(session, "j-t-0")
+    assert session.queries.static_rejections(waiting).tolist() == [True, False]
+    assert session.queries.future_scores(waiting).tolist() == [-np.inf, 0.0]
+    assert session.queries.verdicts(waiting).ok.tolist() == [False, True]
+    lying = World().node("a").job("j").session(policy([Liar]), verify=True)
+    with pytest.raises(InvariantError, match="no filter rejects task ns/j-t-0 on node a"):
+        lying.queries.best(task(lying, "j-t-0"))
