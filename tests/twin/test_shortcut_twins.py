@@ -26,6 +26,7 @@ from pumice.shortcuts import ALL
 from pumice.solver import ranked_jobs
 from pumice.solver.capacity_bound import CapacityBound
 from pumice.solver.steps import Steps
+from pumice.solver.task_batches import TaskBatches
 from pumice.solver.victim_sequence import VictimSequence
 from pumice.verdicts import FitError
 from pumice_builtin_actions import solver_action
@@ -264,6 +265,11 @@ def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CapacityBound, "may_fit", full)
 
 
+def _none_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No victim is taken to be placed again."""
+    monkeypatch.setattr(TaskBatches, "max_restored", lambda *args: 0)
+
+
 def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     """One eviction more than those in common is kept."""
     undo_to = Steps._undo_to
@@ -312,6 +318,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
     "solver_search": (
         _refuse_large,
         _no_slots,
+        _none_returns,
         _wrong_prefix,
         _short_walk,
     ),

@@ -11,12 +11,13 @@ import numpy as np
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
-from pumice.solver.capacity_bound import CapacityBound, Request, request_of
+from pumice.solver.capacity_bound import Request, request_of
 from pumice.solver.plan import Plan, VictimGroup
 from pumice.solver.plan_filters import PlanFilter, PlanFilters
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.simulation import Simulation
 from pumice.solver.task_batches import TaskBatches
+from pumice.solver.trials import Trials
 from pumice.solver.victim_sequence import VictimSequence
 
 if TYPE_CHECKING:
@@ -71,12 +72,9 @@ class Steps:
         self._job = job
         self._tasks = tasks
         self._rows = rows
-        self._feasible = frozenset(rows.tolist())
         self._shortcuts = session.uses("solver_search")
-        self._opened: set[int] = set()
-        """More rows that are open to the claimant in this step."""
         self._filters = PlanFilters(session, rows)
-        self._capacity = CapacityBound(session.nodes, self._requests(), rows)
+        self._trials = Trials(session, rules, batches, tasks, rows)
         self._sequence = VictimSequence(rules.victims(job), batches)
         self._part = job.subset(())
         """What is being placed of the job in this step."""
@@ -94,18 +92,6 @@ class Steps:
         self.simulations = 0
         self.refused = 0
 
-    def _requests(self) -> dict[Request, np.ndarray | None]:
-        """The requests of the claimant, each with the nodes that reject all its tasks."""
-        requests: dict[Request, np.ndarray | None] = {}
-        for task in self._tasks if self._shortcuts else ():
-            request, rejected = request_of(task), self._session.queries.static_rejections(task)
-            known = requests.get(request, rejected)
-            if known is None or rejected is None:
-                requests[request] = None
-            else:
-                requests[request] = known & rejected
-        return requests
-
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
         tasks = self._tasks
@@ -118,8 +104,7 @@ class Steps:
         recorded = [task for group in self._recorded for task in group.tasks]
         self._undo_to(recorded)
         # KAI evicts a recorded victim that stayed on its node again, but does not open the node.
-        self._opened = set()
-        self._opened = self._freed_by(self._left_node)
+        self._trials.start_step(self._left_node)
         if self._inexact_undo:
             self._filters = PlanFilters(self._session, self._rows)
         self._widen(task)
@@ -173,38 +158,23 @@ class Steps:
 
     def _try(self, plan: Plan, recorded: list[Task]) -> bool:
         """Simulate a plan, node by node of the newest victim."""
-        latest, statement = plan.latest, self._statement
-        if latest is None and not recorded:
+        if plan.latest is None and not recorded:
             return False
-        nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
-        begun = False
-        for node in nodes:
-            groups = [] if latest is None else plan.groups_on(node)
-            if not self._on_nodes(groups):
-                break
-            of_groups = dict.fromkeys(task for group in groups for task in group.tasks)
-            new = [task for task in of_groups if task.uid not in plan.recorded_uids]
-            evicted = [*recorded, *new]
-            freed = self._freed_by(of_groups)
-            # A plan that the validator would refuse need not be simulated, unless its refusal has
-            # an effect: it ends the plan before other nodes are tried, and it opens rows.
-            all_stay = self._rules.only_moves and node == nodes[-1] and not freed
-            if not self._may_fit(evicted, all_stay):
-                continue
+        statement, begun = self._statement, False
+        for trial in self._trials.of(plan, recorded, self._wanted):
             if not begun:
                 self._check_budget()
                 self._evict(recorded[len(self._evicted) :])
                 begun = True
-            self._evict(new)
-            victims = [*plan.recorded, *groups]
+            self._evict(trial.evicted[len(recorded) :])
+            victims = [*plan.recorded, *trial.groups]
             self.simulations += 1
             of_victims = {group.job.uid for group in victims}
-            where = self._where(freed)
+            where = self._trials.where(trial)
             if self._simulation.run(statement, plan.preemptor, of_victims, where):
                 if not self._rules.validator(plan):
                     # KAI leaves the rows of a refused plan open for the rest of the step.
-                    self._opened |= freed
-                    self._capacity.open(freed)
+                    self._trials.open(trial.freed)
                     break
                 self._record(victims)
                 return True
@@ -235,33 +205,10 @@ class Steps:
             if task.status in _EVICTED_OR_MOVED
         ]
 
-    def _on_nodes(self, groups: list[VictimGroup]) -> bool:
-        """Whether all are on nodes of the session: others cannot be evicted in a simulation."""
-        row_of = self._session.nodes.row_of
-        return all(task.node in row_of for group in groups for task in group.tasks)
-
-    def _may_fit(self, evicted: list[Task], all_stay: bool) -> bool:
-        if self._inexact_undo or not self._shortcuts:
-            return True
-        return self._capacity.may_fit(self._wanted, evicted, with_victims=all_stay)
-
     def _check_budget(self) -> None:
         budget = self._rules.budget
         if budget and self.simulations >= budget:
             raise BudgetError
-
-    def _freed_by(self, evicted: Iterable[Task]) -> set[int]:
-        """The rows of the victims that are not open to the claimant anyway."""
-        row_of, feasible, opened = self._session.nodes.row_of, self._feasible, self._opened
-        freed = {row_of[task.node] for task in evicted if task.node in row_of}
-        return {row for row in freed if row not in feasible and row not in opened}
-
-    def _where(self, freed: set[int]) -> np.ndarray:
-        """The rows that are open to the claimant, in order."""
-        added = [*freed, *self._opened]
-        if not added:
-            return self._rows
-        return np.sort(np.concatenate((self._rows, np.array(added, np.intp))))
 
     # -- evictions
 
@@ -272,6 +219,7 @@ class Steps:
             self._evicted.append(task)
             if not self._rules.exact and (task.gpu.shared or task.gpu_groups):
                 self._inexact_undo = True
+                self._trials.bounded = False
 
     def _undo_to(self, recorded: list[Task]) -> None:
         """Undo everything but the evictions that these victims have in common with the last."""

@@ -8,7 +8,7 @@ from functools import cmp_to_key
 
 from pumice.model.gang import active_count, active_tasks, counts_roles
 from pumice.model.job import Job, SubJob
-from pumice.model.task import Task, TaskStatus
+from pumice.model.task import ACTIVE_STATUSES, Task, TaskStatus
 from pumice.session.dispatch import Dispatch
 from pumice.session.order import Order
 
@@ -59,6 +59,23 @@ class TaskBatches:
         if len(candidates) < 2:
             return candidates
         return _roles_first(job, self.sorted_tasks(candidates), add=True)[: max(lacking, 1)]
+
+    @staticmethod
+    def max_restored(job: Job, evicted: Sequence[Task]) -> int:
+        """At most so many of these tasks are in the next batch of the job once they are evicted.
+
+        Some of them may be evicted already.
+        """
+        of_pod_set = Counter(_pod_set_uid(task) for task in evicted)
+        still_active = Counter(
+            _pod_set_uid(task) for task in evicted if task.status in ACTIVE_STATUSES
+        )
+        most = 0
+        for uid, count in of_pod_set.items():
+            pod_set = job.sub_jobs[uid]
+            lacking = pod_set.min_available - active_count(pod_set) + still_active[uid]
+            most += min(count, max(lacking, 1))
+        return most
 
     def to_evict(self, job: Job) -> tuple[list[Task], bool]:
         """One task above the minimum, or all tasks; and whether the job has more after them."""
@@ -115,6 +132,11 @@ def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
         (needed if lacking[task.role] > 0 else others).append(task)
         lacking[task.role] -= 1
     return needed + others
+
+
+def _pod_set_uid(task: Task) -> str:
+    assert task.sub_job is not None
+    return task.sub_job.uid
 
 
 def _is_simulated_victim(task: Task) -> bool:

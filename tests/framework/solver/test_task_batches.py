@@ -124,6 +124,38 @@ class TestToEvict:
         assert (sorted(names(tasks)), more) == (["j-0", "j-1"], False)
 
 
+class TestMaxRestored:
+    """How many evicted tasks one batch may bring back at most."""
+
+    def most(self, job, *evicted):
+        return TaskBatches.max_restored(job, [t for t in job.tasks.values() if t.name in evicted])
+
+    def test_the_whole_minimum_comes_back_together(self):
+        _, job, _ = open_job(*[ask(on="n")] * 3, min_member=3)
+        assert self.most(job, "j-0", "j-1", "j-2") == 3
+
+    def test_of_surplus_tasks_one_comes_back(self):
+        _, job, _ = open_job(*[ask(on="n")] * 4, min_member=2)
+        assert self.most(job, "j-0") == 1
+        assert self.most(job, "j-0", "j-1") == 1
+        assert self.most(job, "j-0", "j-1", "j-2", "j-3") == 2
+
+    def test_it_is_the_same_when_some_are_evicted_already(self):
+        world, job, batches = open_job(*[ask(on="n")] * 4, min_member=2)
+        evicted = ["j-0", "j-1", "j-2"]
+        with world.session.statement() as statement:
+            for count, name in enumerate(evicted, 1):
+                statement.evict(world.task(name), "trial")
+                assert self.most(job, *evicted) == 1, count
+            assert len(batches.to_allocate(job, real=False)) == 1
+
+    def test_every_pod_set_has_its_minimum(self):
+        pods = of("a", on="n"), of("a", on="n"), of("b", on="n"), of("b", on="n")
+        _, job, _ = open_job(*pods, sets={"a": 2, "b": 1})
+        assert self.most(job, "j-0", "j-1", "j-2") == 3
+        assert self.most(job, "j-0", "j-1", "j-2", "j-3") == 3
+
+
 class TestOtherFamilies:
     """Volcano jobs have sub-jobs where KAI jobs have pod sets."""
 
