@@ -31,7 +31,8 @@ class JobQuantities:
         self._cached = session.uses("queue_books")
         self._changes = JobCursor(session.cluster.job_journal)
         self._requests: dict[str, tuple[Job, int, Quantities]] = {}
-        self._allocated: dict[str, tuple[Job, Quantities]] = {}
+        self._allocated: dict[str, dict[int, tuple[Job, Quantities]]] = {}
+        """By uid, then by identity: parts of one job are compared with each other."""
 
     def next_request(self, job: Job | None) -> Quantities:
         """What the tasks that would be placed next request; nothing for None."""
@@ -50,11 +51,12 @@ class JobQuantities:
     def allocated(self, job: Job) -> Quantities:
         """What the job's allocated tasks hold."""
         self._forget_changed()
-        known = self._allocated.get(job.uid)
-        if known is not None and known[0] is job and self._cached:
+        of_uid = self._allocated.setdefault(job.uid, {})
+        known = of_uid.get(id(job))
+        if known is not None and self._cached:
             return known[1]
         allocated = self._quantities.allocated(job)
-        self._allocated[job.uid] = (job, allocated)
+        of_uid[id(job)] = (job, allocated)
         return allocated
 
     def _forget_changed(self) -> None:
