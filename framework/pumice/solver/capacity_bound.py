@@ -43,16 +43,20 @@ class CapacityBound:
         ``requests`` has a mask for each request: the nodes that reject all tasks with it.
         """
         self._row_of = nodes.row_of
-        self._free = nodes.future_idle.copy()
-        self._tables = {
-            request: (
-                _Table(request, self._free, rows, rejected),
-                _Table(request, self._free, rows, None),
-            )
-            for request, rejected in requests.items()
-            if request
-        }
+        self._dimensions = sorted({dimension for request in requests for dimension, _ in request})
+        self._free = nodes.future_idle[:, self._dimensions]
+        """By row: free amounts of the requested dimensions only."""
+        self._amounts: dict[int, tuple[np.ndarray, list[int]]] = {}
+        """By the identity of a task's vector, which tasks of one pod template share."""
+        self._tables: dict[Request, tuple[_Table, _Table]] = {}
         """By request: how many tasks fit with and without regard to the filters."""
+        for request, rejected in requests.items():
+            if request:
+                local = [(self._dimensions.index(i), amount) for i, amount in request]
+                self._tables[request] = (
+                    _Table(local, self._free, rows, rejected),
+                    _Table(local, self._free, rows, None),
+                )
 
     def open(self, rows: Iterable[int]) -> None:
         """Open more rows to the claimant, whether or not a victim is on them."""
@@ -76,7 +80,9 @@ class CapacityBound:
             filtered, unfiltered = self._tables[request]
             checks = [(filtered, count)]
             if with_victims:
-                count += sum(1 for task in victims if _requests_as_much(task, request))
+                amounts = self._amounts_of
+                as_much = unfiltered.requests_as_much
+                count += sum(1 for t in victims if not t.best_effort and as_much(amounts(t)))
                 checks.append((unfiltered, count))
             for table, needed in checks:
                 if needed <= table.total:
@@ -92,12 +98,24 @@ class CapacityBound:
     def _free_without(self, victims: Sequence[Task]) -> dict[int, list[int]]:
         """By row: what is free on each node of a victim once the victims are evicted."""
         free_on: dict[int, list[int]] = {}
+        row_of, amounts_of = self._row_of, self._amounts_of
         for task in victims:
-            row = self._row_of.get(task.node)
-            if row is not None:
-                free = free_on.get(row) or self._free[row].tolist()
-                free_on[row] = [a + b for a, b in zip(free, task.vector.tolist(), strict=True)]
+            row = row_of.get(task.node)
+            if row is None:
+                continue
+            free = free_on.get(row)
+            if free is None:
+                free = free_on[row] = self._free[row].tolist()
+            for position, amount in enumerate(amounts_of(task)):
+                free[position] += amount
         return free_on
+
+    def _amounts_of(self, task: Task) -> list[int]:
+        vector = task.vector
+        known = self._amounts.get(id(vector))
+        if known is None:
+            known = self._amounts[id(vector)] = (vector, vector[self._dimensions].tolist())
+        return known[1]
 
 
 class _Table:
@@ -106,8 +124,13 @@ class _Table:
     __slots__ = ("_fitting", "_rejected", "_request", "total")
 
     def __init__(
-        self, request: Request, free: np.ndarray, rows: np.ndarray, rejected: np.ndarray | None
+        self,
+        request: Sequence[tuple[int, int]],
+        free: np.ndarray,
+        rows: np.ndarray,
+        rejected: np.ndarray | None,
     ) -> None:
+        """``request``: columns of ``free`` and amounts."""
         self._request = request
         self._rejected = None if rejected is None else rejected.tolist()
         fitting = np.zeros(len(free), np.int64)
@@ -122,23 +145,28 @@ class _Table:
 
     def open(self, row: int, free: list[int]) -> None:
         if self._rejected is None or not self._rejected[row]:
-            count = _fitting_count(free, self._request)
+            count = self._count(free)
             self.total += count - self._fitting[row]
             self._fitting[row] = count
 
     def total_with(self, released: Mapping[int, list[int]]) -> int:
         """The total if this were free on some of the nodes, which are open then."""
-        total, request, fitting, rejected = self.total, self._request, self._fitting, self._rejected
+        total, fitting, rejected = self.total, self._fitting, self._rejected
         for row, free in released.items():
             if rejected is None or not rejected[row]:
-                total += _fitting_count(free, request) - fitting[row]
+                total += self._count(free) - fitting[row]
         return total
 
+    def requests_as_much(self, amounts: list[int]) -> bool:
+        """Whether a task with these amounts requests at least as much."""
+        return all(amounts[position] >= amount for position, amount in self._request)
 
-def _fitting_count(free: list[int], request: Request) -> int:
-    return min(max(free[i], 0) // amount for i, amount in request)
-
-
-def _requests_as_much(task: Task, request: Request) -> bool:
-    vector = task.vector
-    return not task.best_effort and all(vector[i] >= amount for i, amount in request)
+    def _count(self, free: list[int]) -> int:
+        least = -1
+        for position, amount in self._request:
+            fitting = free[position] // amount
+            if fitting <= 0:
+                return 0
+            if least < 0 or fitting < least:
+                least = fitting
+        return least

@@ -66,14 +66,20 @@ class TaskBatches:
 
         Some of them may be evicted already.
         """
-        of_pod_set = Counter(_pod_set_uid(task) for task in evicted)
-        still_active = Counter(
-            _pod_set_uid(task) for task in evicted if task.status in ACTIVE_STATUSES
-        )
+        if len(evicted) == 1:
+            return 1
+        counts: dict[str, int] = {}
+        active: dict[str, int] = {}  # those that are not evicted yet
+        for task in evicted:
+            assert task.sub_job is not None
+            uid = task.sub_job.uid
+            counts[uid] = counts.get(uid, 0) + 1
+            if task.status in ACTIVE_STATUSES:
+                active[uid] = active.get(uid, 0) + 1
         most = 0
-        for uid, count in of_pod_set.items():
+        for uid, count in counts.items():
             pod_set = job.sub_jobs[uid]
-            lacking = pod_set.min_available - active_count(pod_set) + still_active[uid]
+            lacking = pod_set.min_available - active_count(pod_set) + active.get(uid, 0)
             most += min(count, max(lacking, 1))
         return most
 
@@ -132,11 +138,6 @@ def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
         (needed if lacking[task.role] > 0 else others).append(task)
         lacking[task.role] -= 1
     return needed + others
-
-
-def _pod_set_uid(task: Task) -> str:
-    assert task.sub_job is not None
-    return task.sub_job.uid
 
 
 def _is_simulated_victim(task: Task) -> bool:
