@@ -9,7 +9,6 @@ import numpy as np
 
 from pumice import (
     PREEMPTABLE_STATUSES,
-    USED_STATUSES,
     Job,
     RowCursor,
     Session,
@@ -112,11 +111,14 @@ class VictimOrder:
         """By task uid: its position."""
         by_name = sorted(jobs, key=lambda job: job.uid, reverse=True)
         for job in sorted(by_name, key=lambda job: (job.priority, -job.created)):
-            if job.count(*USED_STATUSES):
-                tasks = reversed(session.order.sorted_tasks(job.tasks.values()))
-                on_nodes = self.by_job[job.uid] = [task for task in tasks if task.node]
-                for task in on_nodes:
-                    self.rank[task.uid] = len(self.rank)
+            on_nodes = [task for task in job.tasks.values() if task.node]
+            if len(on_nodes) > 1:
+                tasks = session.order.sorted_tasks(job.tasks.values())
+                on_nodes = [task for task in reversed(tasks) if task.node]
+            if on_nodes:
+                self.by_job[job.uid] = on_nodes
+            for task in on_nodes:
+                self.rank[task.uid] = len(self.rank)
 
     @classmethod
     def of(cls, session: Session) -> VictimOrder:
