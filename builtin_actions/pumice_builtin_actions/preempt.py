@@ -37,6 +37,7 @@ from pumice_builtin_actions.greedy.victims import (
     Evictable,
     EvictableByQueue,
     TaskFilter,
+    VictimOrder,
     of_other_jobs,
     of_same_job,
 )
@@ -103,7 +104,7 @@ class _Preemption:
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
         self._lookahead = QueueLookahead(session) if session.uses("victims") else None
-        self._no_tasks = Evictable(session, (), lambda task: False)
+        self._no_tasks = Evictable(session, VictimOrder(session, ()), (), lambda task: False)
         self._reachable = ReachableNodes(session)
         self._last_failure = RepeatedFailure(session)
         self._preemptors: dict[str, JobHeap] = {}
@@ -158,7 +159,10 @@ class _Preemption:
         session = self._session
         jobs = [job] if job.count(*PREEMPTABLE_STATUSES) else []
         for task in pending_tasks(session, job):
-            evictable = Evictable(session, jobs, of_same_job(task)) if jobs else self._no_tasks
+            evictable = self._no_tasks
+            if jobs:
+                order = VictimOrder(session, jobs)
+                evictable = Evictable(session, order, order.tasks(jobs), of_same_job(task))
             preemptor = _Preemptor(task, None, evictable)
             with session.statement() as statement:
                 if not self._preempt(statement, preemptor):

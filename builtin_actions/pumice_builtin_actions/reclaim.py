@@ -14,7 +14,7 @@ from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
-from pumice_builtin_actions.greedy.victims import EvictableByQueue, TaskFilter, of_other_queues
+from pumice_builtin_actions.greedy.victims import EvictableByQueue
 
 
 class Reclaim(Action):
@@ -72,7 +72,6 @@ class _Reclaiming:
     def _serve(self, job: Job, queue: Queue) -> None:
         session, ask = self._session, self._session.ask
         tasks = pending_tasks(session, job)
-        accepts = of_other_queues(session, job)
         with session.statement() as statement:
             for task in tasks:
                 if not ask.job_starving(job):
@@ -82,13 +81,13 @@ class _Reclaiming:
                     and ask.preemptive(queue, [task])
                     and session.queries.prepare(task) is None
                     and not self._last_failure.covers(task)
-                    and not self._reclaim_for(statement, task, accepts)
+                    and not self._reclaim_for(statement, task)
                 ):
                     self._last_failure.record(task)
             if ask.job_pipelined(job):
                 statement.commit()
 
-    def _reclaim_for(self, statement: Statement, task: Task, accepts: TaskFilter) -> bool:
+    def _reclaim_for(self, statement: Statement, task: Task) -> bool:
         evictable, own = self._evictable.reclaimable(), None
         has_victims = evictable.count > 0
         if self._session.queues[task.queue].reclaimable:
@@ -99,7 +98,9 @@ class _Reclaiming:
         fit = RequestFit(task.vector)
         for group in self._nodes.groups(task):
             for row in group[worth_trying[group]].tolist():
-                candidates = [victim for victim in evictable.tasks[row] if accepts(victim)]
+                candidates = evictable.tasks[row]
+                if own is not None and own.count[row]:
+                    candidates = [victim for victim in candidates if victim.queue != task.queue]
                 if self._reclaim_on(statement, task, fit, row, candidates):
                     return True
         return False

@@ -154,7 +154,9 @@ def _above_minimum(candidates: Sequence[Task]) -> list[Task]:
         job = task.job
         if job is None:
             continue
-        ready = remaining.setdefault(job.uid, job.ready_count)
+        ready = remaining.get(job.uid)
+        if ready is None:
+            ready = remaining[job.uid] = job.ready_count
         if ready > job.min_available:
             remaining[job.uid] = ready - 1
             victims.append(task)

@@ -6,11 +6,12 @@ from pydantic import Field, field_validator
 
 from pumice import PERMIT, Job, Plugin, Resource, hookimpl
 from pumice_builtin_plugins.quota.min_resources import (
+    allocated_of,
     deduct_gated,
+    inqueue_of,
     min_request,
     refuse,
     runs_at_minimum,
-    unmet_minimum,
 )
 
 _FACTOR = 1.2
@@ -43,7 +44,7 @@ class Overcommit(Plugin):
                 # Volcano counts the whole minimum here, also what is allocated already.
                 self._inqueue.add(deduct_gated(job, min_request(job)))
             elif runs_at_minimum(job):
-                self._inqueue.add(deduct_gated(job, unmet_minimum(session, job)))
+                self._inqueue.add(inqueue_of(job, allocated_of(session, job)))
 
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:

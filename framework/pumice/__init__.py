@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pumice.model.nodes import NodeHandle, NodeTable, NodeTask, NodeView
     from pumice.model.queues import common_depth, queue_path
     from pumice.model.resources import MIN_RESOURCE, Missing, Resource
+    from pumice.model.sums import group_sums
     from pumice.model.task import (
         ACTIVE_STATUSES,
         ALLOCATED_STATUSES,
@@ -176,6 +177,7 @@ _HOME = {
     "common_depth": "pumice.model.queues",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
+    "group_sums": "pumice.model.sums",
     "hookimpl": "pumice.plugin",
     "is_hard": "pumice.model.job",
     "load_policy": "pumice.config",
@@ -277,6 +279,7 @@ __all__ = [
     "common_depth",
     "extension_point",
     "fit_error_text",
+    "group_sums",
     "hookimpl",
     "is_hard",
     "load_policy",

@@ -53,6 +53,11 @@ class FitErrors:
             mask[hit if self.rows is None else self.rows[hit]] = True
         return mask
 
+    @property
+    def is_resolvable(self) -> bool:
+        """Whether an eviction may make each of the nodes fit."""
+        return self.verdicts is None or Code.UNRESOLVABLE not in self.verdicts.codes
+
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason; a node may give several."""
         counts: Counter[str] = Counter()

@@ -22,6 +22,7 @@ from pumice.session.nodes.class_cache import ClassCache
 from pumice.session.nodes.queries import NodeQueries
 from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
+from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
 from pumice.solver import ranked_jobs
 from pumice.solver.capacity_bound import CapacityBound
@@ -33,6 +34,7 @@ from pumice_builtin_actions import solver_action
 from pumice_builtin_actions.greedy import pending_work
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
+from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
 from pumice_builtin_actions.greedy.victims import Evictable
 from pumice_builtin_plugins.fairshare.order import JobQuantities
 from pumice_builtin_plugins.fairshare.quantities import NOTHING
@@ -190,6 +192,36 @@ def _roles_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_work, "_mixed_roles", lambda *args: frozenset())
 
 
+def _all_fail_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After one task has failed, the others of its job are taken to fail, whatever has changed."""
+
+    def covers(failure: RepeatedFailure, task: Any, victims: object = None) -> bool:
+        return failure._task is not None and failure._task.job is task.job
+
+    monkeypatch.setattr(RepeatedFailure, "covers", covers)
+
+
+def _other_queue_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two queues, the one that loses tasks last is taken to lose them first."""
+    before = VictimQueues.before
+    monkeypatch.setattr(VictimQueues, "before", lambda *args: not before(*args))
+
+
+def _no_node_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that has found no node is taken to find none for the rest of the cycle."""
+    without = WeakKeyDictionary[NodeTable, set[int]]()
+
+    def known(cache: ClassCache) -> int:
+        found = id(cache) in without.get(cache.nodes, ())
+        return cache.cursor.version if found else -1
+
+    def note(cache: ClassCache, version: int) -> None:
+        if version >= 0:
+            without.setdefault(cache.nodes, set()).add(id(cache))
+
+    monkeypatch.setattr(ClassCache, "no_node_version", property(known, note))
+
+
 def _old_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is gone may be evicted again."""
     monkeypatch.setattr(Evictable, "refreshed", lambda self: self)
@@ -310,10 +342,12 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _others_reasons,
         _impatient,
         _rejecting_first_node,
+        _no_node_ever,
     ),
     "order_keys": (
         _keys_by_age,
         _lost_ranks,
+        _other_queue_first,
     ),
     "solver_search": (
         _refuse_large,
@@ -328,6 +362,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _nothing_promising,
         _no_hope,
         _roles_alike,
+        _all_fail_alike,
     ),
     "queue_books": (
         _old_shares,

@@ -60,7 +60,7 @@ class ResolvableNodes:
         rows = session.resolvable_rows(task)
         if within is not None:
             rows = within if rows is None else np.intersect1d(rows, within)
-        codes = session.queries.verdicts(task, rows).codes
+        codes = session.queries.codes(task, rows)
         passing = (codes == Code.OK) | (codes == Code.UNSCHEDULABLE)
         if rows is None:
             rows = session.nodes.all_rows

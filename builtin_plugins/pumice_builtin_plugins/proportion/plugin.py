@@ -101,7 +101,9 @@ class Proportion(Plugin):
             if task.job is None:
                 continue
             account = self._accounts[task.job.queue]
-            allocated = remaining.setdefault(task.job.queue, list(account.allocated))
+            allocated = remaining.get(task.job.queue)
+            if allocated is None:
+                allocated = remaining[task.job.queue] = list(account.allocated)
             # Volcano compares before it subtracts: the last victim may cut below deserved.
             if exceeds(allocated, account.bound):
                 subtract_request(allocated, task)

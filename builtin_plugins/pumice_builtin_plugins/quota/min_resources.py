@@ -24,11 +24,9 @@ def deduct_gated(job: Job, resource: Resource) -> Resource:
     return resource if gated.is_empty() else resource.exceeded_part(gated)
 
 
-def unmet_minimum(session: Session, job: Job) -> Resource:
+def unmet_minimum(job: Job, allocated: Resource) -> Resource:
     """The part of the job's minimum resources that is not allocated."""
-    if job.min_resources is None:
-        return Resource()
-    return job.min_resources.exceeded_part(_allocated(session, job))
+    return min_request(job).exceeded_part(allocated)
 
 
 def runs_at_minimum(job: Job) -> bool:
@@ -40,20 +38,21 @@ def runs_at_minimum(job: Job) -> bool:
     )
 
 
-def inqueue_of(session: Session, job: Job) -> Resource:
+def inqueue_of(job: Job, allocated: Resource) -> Resource:
     """What the job adds to its queue's inqueue: the unmet minimum of an admitted job."""
     admitted = job.phase == "Inqueue" and job.min_resources is not None
     if not admitted and not runs_at_minimum(job):
         return Resource()
-    return deduct_gated(job, unmet_minimum(session, job))
+    return deduct_gated(job, unmet_minimum(job, allocated))
 
 
-def elastic_of(session: Session, job: Job) -> Resource:
+def elastic_of(job: Job, allocated: Resource) -> Resource:
     """What the job holds beyond its minimum resources; everything where it declares none."""
-    return _allocated(session, job).exceeded_part(min_request(job))
+    return allocated.exceeded_part(min_request(job))
 
 
-def _allocated(session: Session, job: Job) -> Resource:
+def allocated_of(session: Session, job: Job) -> Resource:
+    """What the job's tasks hold."""
     return session.nodes.dimensions.resource(job.allocated)
 
 

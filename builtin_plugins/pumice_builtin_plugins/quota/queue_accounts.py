@@ -13,7 +13,7 @@ import numpy as np
 
 from pumice import Job, Missing, Queue, Resource, Session, Task, TaskStatus
 from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share, totals_of
-from pumice_builtin_plugins.quota.min_resources import elastic_of, inqueue_of
+from pumice_builtin_plugins.quota.min_resources import allocated_of, elastic_of, inqueue_of
 from pumice_builtin_plugins.quota.resource_columns import (
     ResourceColumns,
     add_request,
@@ -133,8 +133,9 @@ def open_accounts(
         job = jobs[number]
         account_of = accounts.get(job.queue)
         if account_of is not None:
-            account_of.inqueue.add(inqueue_of(session, job))
-            account_of.elastic.add(elastic_of(session, job))
+            held = allocated_of(session, job)
+            account_of.inqueue.add(inqueue_of(job, held))
+            account_of.elastic.add(elastic_of(job, held))
     return accounts
 
 

@@ -89,4 +89,7 @@ def fits(allocated: Sequence[float], request: Request, bound: Sequence[float]) -
 
 def exceeds(allocated: Sequence[float], bound: Sequence[float]) -> bool:
     """Whether some resource, pods included, is above the bound."""
-    return any(amount - most >= MIN_RESOURCE for amount, most in zip(allocated, bound, strict=True))
+    for amount, most in zip(allocated, bound, strict=True):  # noqa: SIM110 - as above
+        if amount - most >= MIN_RESOURCE:
+            return True
+    return False

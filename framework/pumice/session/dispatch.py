@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pumice import deprecated
@@ -34,10 +35,15 @@ def bind(method: Callable[..., Any], args: Sequence[str]) -> Answer:
     wanted = code.co_varnames[1 : code.co_argcount]
     if tuple(wanted) == tuple(args):
         return method
+    return _adapter(tuple(args), wanted)(method)
+
+
+@cache
+def _adapter(args: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Answer], Answer]:
     # Both lists of names were checked against the spec when the plugin was loaded.
-    source = f"lambda {', '.join(args)}: method({', '.join(wanted)})"
-    bound: Answer = eval(source, {"method": method})
-    return bound
+    source = f"lambda method: lambda {', '.join(args)}: method({', '.join(wanted)})"
+    adapter: Callable[[Answer], Answer] = eval(source)
+    return adapter
 
 
 BoundPlugin = tuple["PluginEntry", Plugin]

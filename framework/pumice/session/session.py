@@ -266,7 +266,7 @@ class Session:
     def resolvable_rows(self, task: Task) -> np.ndarray | None:
         """The rows whose recorded fit error an eviction may resolve; None: all rows."""
         errors = task.job.fit_errors.get(task.uid) if task.job is not None else None
-        if errors is None:
+        if errors is None or errors.is_resolvable:
             return None
         return np.flatnonzero(~errors.unresolvable(len(self.nodes)))
 

@@ -109,6 +109,14 @@ class NodeQueries:
                 merge(combined, verdicts)
         return combined
 
+    def codes(self, task: Task, rows: Rows = None) -> np.ndarray:
+        """The codes of :meth:`verdicts`. Do not write to the array."""
+        found = self._class(task)
+        if found.live_filters:
+            return self.verdicts(task, rows).codes
+        codes = found.cache.codes
+        return codes if rows is None else codes[rows]
+
     def predicate(self, task: Task, row: int) -> FitError | None:
         """Why the filters reject one node as it is now; None: they do not."""
         found = self._class(task)
