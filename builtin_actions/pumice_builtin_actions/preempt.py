@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from pumice_builtin_actions.greedy.eviction import (
     fits_without,
     is_eligible,
     pending_tasks,
+    takes_task,
 )
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
@@ -207,7 +209,7 @@ class _Preemption:
         fits_already: np.ndarray | None = None
         queue_full: bool | None = None
         for row in best_rows_first(scores[tried], rows[tried]):
-            evictable = preemptor.evictable_on(row)
+            evictable = preemptor.evictable_on(self._session, row)
             victims = self._session.ask.preemptable(task, evictable) if evictable else []
             if not victims:
                 if fits_already is None:
@@ -239,10 +241,15 @@ class _Preemption:
         if not fits_without(nodes, row, fit, victims):
             return False
 
+        verified = session.evictions.settings.atomic
+
         def fits() -> bool:
+            if not fit.fits(nodes.future_idle[row].tolist()):
+                return False
+            if verified:
+                return takes_task(session, task, row)
             return (
                 session.ask.allocatable(queue, task)
-                and fit.fits(nodes.future_idle[row].tolist())
                 and session.queries.predicate(task, row) is None
             )
 
@@ -252,7 +259,7 @@ class _Preemption:
                 return False
             # For Volcano the eviction of best-effort tasks alone does not count as one.
             freed = any(not victim.best_effort for victim in evicted)
-            if trial.pipeline(task, row, eviction_occurred=freed) is not None:
+            if trial.pipeline(task, row, eviction_occurred=freed, verified=verified) is not None:
                 return False
             statement.merge(trial)
         return True
@@ -261,7 +268,9 @@ class _Preemption:
         self, statement: Statement, preemptor: _Preemptor, rows: np.ndarray, wanted: int
     ) -> bool:
         session, task = self._session, preemptor.task
-        best = best_candidate(session, task, rows, preemptor.evictable_on, wanted)
+        best = best_candidate(
+            session, task, rows, lambda row: preemptor.evictable_on(session, row), wanted
+        )
         if best is None:
             return False
         with session.statement() as trial:
@@ -281,6 +290,9 @@ class _Preemptor(NamedTuple):
     """Which of the evictable tasks may go; None: all."""
     evictable: Evictable
 
-    def evictable_on(self, row: int) -> list[Task]:
+    def evictable_on(self, session: Session, row: int) -> Sequence[Task]:
         tasks, accepts = self.evictable.tasks[row], self.accepts
-        return tasks if accepts is None else [task for task in tasks if accepts(task)]
+        if accepts is not None:
+            tasks = [task for task in tasks if accepts(task)]
+        assert self.task.job is not None
+        return session.evictions.evictable(self.task.job, tasks)

@@ -9,6 +9,7 @@ from pumice_builtin_actions.greedy.eviction import (
     fits_without,
     pending_tasks,
     starving_jobs,
+    takes_task,
 )
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
@@ -109,19 +110,25 @@ class _Reclaiming:
         self, statement: Statement, task: Task, fit: RequestFit, row: int, candidates: list[Task]
     ) -> bool:
         session, nodes = self._session, self._session.nodes
-        victims = session.ask.reclaimable(task, candidates)
+        assert task.job is not None
+        evictable = session.evictions.evictable(task.job, candidates)
+        victims = session.ask.reclaimable(task, evictable) if evictable else []
         if not fits_without(nodes, row, fit, victims):
             return False
+        verified = session.evictions.settings.atomic
 
         def enough() -> bool:
             # Volcano asks neither allocatable nor the filters again after the evictions.
-            return fit.fits(nodes.future_idle[row].tolist())
+            return fit.fits(nodes.future_idle[row].tolist()) and (
+                not verified or takes_task(session, task, row)
+            )
 
         with session.statement() as trial:
             evicted = evict_until(session, trial, task, victims, enough, "reclaim")
             if evicted is None:
                 return False
-            if trial.pipeline(task, row, eviction_occurred=bool(evicted)) is not None:
+            occurred = bool(evicted)
+            if trial.pipeline(task, row, eviction_occurred=occurred, verified=verified) is not None:
                 return False
             statement.merge(trial)
         return True

@@ -116,8 +116,7 @@ def _search(session: Session, solver: Solver, job: Job) -> bool:
     if not too_large or not _refuses_early(session, solver):
         statement = solver.solve(job, _feasible_rows(session, job))
     if statement is not None:
-        statement.commit()
-        return True
+        return statement.commit()
     if too_large:
         text = "its GPUs would not fit on the nodes even if they were empty"
         job.refusals.append(Refusal("TooLarge", text))

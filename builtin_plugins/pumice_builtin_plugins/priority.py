@@ -51,6 +51,7 @@ class Priority(Plugin):
     ) -> Sequence[Task]:
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates
+        assert context.job is not None
         priority = context.job.priority
         return [t for t in candidates if t.job is not None and t.job.priority < priority]
 

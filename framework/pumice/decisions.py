@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pumice.model.facts import EvictionLog
+
 
 @dataclass(slots=True, frozen=True)
 class Bind:
@@ -95,6 +97,10 @@ class Decisions:
     """Every job at the end of the cycle."""
     task_states: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Task ``namespace/name`` → (status, node) at the end of the cycle."""
+
+    eviction_log: EvictionLog = field(default_factory=EvictionLog)
+    """What the evictions of this and earlier cycles leave for later ones; a backend that stores it
+    gives it back in its next snapshot."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable shape of ``pumice run -o json``."""

@@ -103,6 +103,10 @@ class Plugin:
     """What the plugin takes care of for the whole policy, so that other plugins need not:
     they ask ``session.provides``. The names are agreed between plugins (``resource_claims``)."""
 
+    beyond_upstream: ClassVar[frozenset[str]] = frozenset()
+    """Extension points that its model in Volcano or KAI does not answer: not asked where the
+    policy sets ``[evictions] protected = false`` to match upstream."""
+
     shortcuts: ClassVar[tuple[Shortcut, ...]] = ()
     """Shortcuts that the plugin takes: names to ask ``session.uses`` about (see
     :mod:`pumice.shortcuts`)."""

@@ -11,8 +11,10 @@ from pumice._gc import gc_paused
 from pumice.config import Policy, PolicyHolder
 from pumice.decisions import Decisions
 from pumice.log import logger
+from pumice.model.facts import EvictionLog
 from pumice.model.incremental.keeper import ClusterKeeper
 from pumice.model.invariants import check
+from pumice.session.evictions import honour_reservations
 from pumice.session.session import Session
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Scheduler:
         self._fresh = fresh
         self.cycle = 0
         """The number of the last cycle that was opened."""
+        self._eviction_log = EvictionLog()
         self.memory: dict[str, Any] = {}
         """What plugins and actions store for later cycles, by name."""
 
@@ -72,19 +75,25 @@ class Scheduler:
         self.cycle += 1
         self.keeper.fresh = self._fresh or not self.policy.uses("incremental")
         with self._gc_paused():
+            inventory = self.backend.snapshot()
             cluster = self.keeper.cluster(
-                self.backend.snapshot(),
+                inventory,
                 now=self.backend.now(),
                 scheduler_names=self.policy.scheduler.scheduler_names,
             )
-            return Session(
+            log = inventory.eviction_log
+            session = Session(
                 cluster,
                 self.policy,
                 uid=f"cycle-{self.cycle}",
                 ledger=self.ledger,
                 verify=self.verify,
                 memory=self.memory,
+                eviction_log=self._eviction_log if log is None else log,
             )
+            session.current_action = "reservations"
+            honour_reservations(session)
+            return session
 
     def run_action(self, session: Session, action: Action) -> None:
         """Run one action on an open session."""
@@ -101,6 +110,7 @@ class Scheduler:
         """End a cycle. The session may be read until the next one is opened."""
         with self._gc_paused():
             status.close(session)
+        session.decisions.eviction_log = self._eviction_log = session.evictions.log()
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions

@@ -174,6 +174,10 @@ class EvictionKind(enum.Enum):
     GANG_RECLAIM = "GangReclaim"
     TASK_PREEMPT = "TaskPreempt"
     TASK_RECLAIM = "TaskReclaim"
+    MOVE = "Move"
+    """The task gets another node in the same plan."""
+    NO_CLAIMANT = "NoClaimant"
+    """The task is evicted for no job in particular."""
 
 
 @dataclass(slots=True, eq=False)
@@ -182,12 +186,14 @@ class EvictionContext:
 
     kind: EvictionKind
     """Which kind of action searches."""
-    job: Job
-    """The job that needs resources."""
+    job: Job | None
+    """The job that needs resources; None where there is none (``protected`` only)."""
     task: Task | None = None
     """The task that needs resources; None for a whole gang."""
     hyper_node: str = ""
     """The hypernode in which victims are searched; empty for all nodes."""
+    victims: tuple[Task, ...] = ()
+    """For ``protected`` and a complete plan: all tasks that it evicts."""
 
 
 @dataclass(slots=True, eq=False)

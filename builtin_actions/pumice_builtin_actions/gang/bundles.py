@@ -67,6 +67,8 @@ def select_bundles(
     """The bundles that plugins allow, in eviction order."""
     bundles = in_order(bundles, request, order)
     flat = [task for bundle in bundles for task in bundle.tasks]
+    assert context.job is not None
+    flat = list(session.evictions.evictable(context.job, flat))
     allowed = {task.uid for task in session.ask.unified_evictable(context, flat)} if flat else set()
     if allow_whole and all(task.uid in allowed for task in flat):
         return bundles

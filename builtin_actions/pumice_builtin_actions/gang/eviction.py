@@ -123,8 +123,7 @@ class GangEviction:
         session = self._session
         with session.statement() as statement:
             nominated = self._evict_and_nominate(statement, job)
-            if session.ask.job_pipelined(job):
-                statement.commit()
+            if session.ask.job_pipelined(job) and statement.commit():
                 for uid, hyper_node in nominated.items():
                     job.sub_jobs[uid].nominated_hyper_node = hyper_node
 

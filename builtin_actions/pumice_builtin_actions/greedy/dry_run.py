@@ -37,7 +37,7 @@ def best_candidate(
     session: Session,
     task: Task,
     rows: np.ndarray,
-    evictable_on: Callable[[int], list[Task]],
+    evictable_on: Callable[[int], Sequence[Task]],
     wanted: int,
 ) -> Candidate | None:
     """The least harmful of the first ``wanted`` nodes on which evictions make the task fit."""

@@ -85,6 +85,15 @@ def fits_without(nodes: NodeTable, row: int, fit: RequestFit, victims: Iterable[
     return fit.fits(free.tolist())
 
 
+def takes_task(session: Session, task: Task, row: int) -> bool:
+    """Whether the task's queue may have more and the filters accept the node as it is now."""
+    return (
+        session.ask.allocatable(session.queues[task.queue], task)
+        and session.queries.prepare(task) is None
+        and session.queries.predicate(task, row) is None
+    )
+
+
 def evict_until(
     session: Session,
     trial: Statement,

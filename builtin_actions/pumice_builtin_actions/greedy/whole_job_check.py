@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pumice import Job, Refusal, TaskStatus
-from pumice.gang import SubGroupSet
 
 _GPU_FRACTION = Refusal(
     "NeedsWholeJobs", "GPU fractions are placed by fair_allocate and the solver's actions only"
@@ -20,10 +19,4 @@ def whole_job_refusal(job: Job) -> Refusal | None:
         return None
     if any(task.gpu.shared for task in job.by_status[TaskStatus.PENDING].values()):
         return _GPU_FRACTION
-    return _TOPOLOGY if _is_constrained(job.sub_group_root) else None
-
-
-def _is_constrained(group: SubGroupSet) -> bool:
-    if group.topology_constraint or any(p.topology_constraint for p in group.pod_sets):
-        return True
-    return any(map(_is_constrained, group.sets))
+    return _TOPOLOGY if job.sub_group_root.is_constrained else None

@@ -91,6 +91,7 @@ class MemoryBackend:
         self._inventory = replace(self._inventory, pods=pods, groups=groups)
         self._wait_for_terminating()
         for decisions in self._due:
+            self._inventory.eviction_log = decisions.eviction_log
             for bind in decisions.binds:
                 self._start(bind)
             # A task may be evicted twice in one cycle, for two preemptors.

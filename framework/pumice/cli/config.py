@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import (
@@ -161,10 +162,10 @@ def _print_options(policy: Policy, why: bool) -> None:
                 place = policy.why(kind, entry.name, name)
                 cells = (_spell(value), "*" if changed else "", *[place][:why])
                 add_row(table, f"{kind} {entry.name}", name, *cells)
-    for name, (value, changed) in values_of(policy.scheduler).items():
-        place = policy.why("scheduler", name)
-        cells = (_spell(value), "*" if changed else "", *[place][:why])
-        add_row(table, "scheduler", name, *cells)
+    for section, settings in _settings(policy).items():
+        for name, (value, changed) in values_of(settings).items():
+            cells = (_spell(value), "*" if changed else "", *[policy.why(section, name)][:why])
+            add_row(table, section, name, *cells)
     print_table(table)
 
 
@@ -176,6 +177,11 @@ def _print_voters(policy: Policy, why: bool) -> None:
         cells = (", ".join(_voter(policy, name, why) for name in names) for names in voters)
         add_row(table, point, policy.points[point].rule.name, *cells)
     print_table(table)
+
+
+def _settings(policy: Policy) -> dict[str, BaseModel]:
+    """The sections of settings that belong to no plugin or action."""
+    return {"scheduler": policy.scheduler, "evictions": policy.evictions}
 
 
 def _voter(policy: Policy, name: str, why: bool) -> str:
@@ -195,8 +201,8 @@ def _why_data(policy: Policy) -> dict[str, Any]:
             }
             for entry in entries
         }
-    scheduler = values_of(policy.scheduler)
-    data["scheduler"] = {name: policy.why("scheduler", name) for name in scheduler}
+    for section, settings in _settings(policy).items():
+        data[section] = {name: policy.why(section, name) for name in values_of(settings)}
     return data
 
 
@@ -233,7 +239,10 @@ def _as_data(policy: Policy) -> dict[str, Any]:
             for tier in policy.tiers
         ],
         "points": _voters(policy),
-        "scheduler": {name: value for name, (value, _) in values_of(policy.scheduler).items()},
+        **{
+            section: {name: value for name, (value, _) in values_of(settings).items()}
+            for section, settings in _settings(policy).items()
+        },
         "config": policy.raw,
         "warnings": list(policy.warnings),
     }

@@ -8,12 +8,13 @@ from pumice.config.load import load_policy, policy_from_dict
 from pumice.config.policy import ActionEntry, MissingParts, PluginEntry, Policy
 from pumice.config.presets import DEFAULT_PRESET, preset_names
 from pumice.config.reload import PolicyHolder
-from pumice.config.settings import SchedulerSettings
+from pumice.config.settings import EvictionSettings, SchedulerSettings
 
 __all__ = [
     "DEFAULT_PRESET",
     "ActionEntry",
     "Duration",
+    "EvictionSettings",
     "MissingParts",
     "PluginEntry",
     "Policy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pumice import deprecated
 from pumice._nearest import did_you_mean
@@ -16,14 +16,15 @@ from pumice.config.overrides import loosely
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.problems import Problems
 from pumice.config.sections import Reference, read_actions, read_tiers
-from pumice.config.settings import SchedulerSettings
+from pumice.config.settings import EvictionSettings, SchedulerSettings
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import LoadError
 from pumice.plugin import OptionsModel
 from pumice.shortcuts import current
 
-KEYS = ("preset", "actions", "tiers", "plugin", "action", "scheduler")
+KEYS = ("preset", "actions", "tiers", "plugin", "action", "scheduler", "evictions")
 Part = Literal["plugin", "action"]
+S = TypeVar("S", SchedulerSettings, EvictionSettings)
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class Builder:
         built_plugins, plugin_values = self._parts("plugin", plugins)
         built_actions, action_values = self._parts("action", actions)
         scheduler, scheduler_values = self._scheduler()
+        evictions, eviction_values = self._settings("evictions", EvictionSettings)
         self.problems.raise_any(self.origin)
         policy = Policy(
             actions=tuple(
@@ -65,10 +67,14 @@ class Builder:
                 for name, (loaded, options) in built_actions.items()
             ),
             tiers=tuple(
-                tuple(self._entry(reference, *built_plugins[reference.name]) for reference in tier)
+                tuple(
+                    self._entry(reference, *built_plugins[reference.name], evictions)
+                    for reference in tier
+                )
                 for tier in tiers
             ),
             scheduler=scheduler,
+            evictions=evictions,
             warnings=(),
             origin=self.origin,
             raw={
@@ -76,7 +82,8 @@ class Builder:
                 "tiers": [{"plugins": [_plain(reference) for reference in tier]} for tier in tiers],
                 "plugin": plugin_values,
                 "action": action_values,
-                "scheduler": scheduler_values,
+                "scheduler": scheduler_values.values,
+                "evictions": eviction_values.values,
             },
             points=self.catalog.points,
             origins=self.origins,
@@ -203,23 +210,27 @@ class Builder:
             )
         return options
 
-    def _scheduler(self) -> tuple[SchedulerSettings, dict[str, Any]]:
+    def _scheduler(self) -> tuple[SchedulerSettings, _OptionValues]:
+        settings, given = self._settings("scheduler", SchedulerSettings)
+        return self._with_known_shortcuts(settings, given), given
+
+    def _settings(self, section: str, model: type[S]) -> tuple[S, _OptionValues]:
+        """The settings of one section of all layers, and the values as they were written."""
         given = _OptionValues()
         for layer in self.layers:
-            table = layer.data.get("scheduler", {})
+            table = layer.data.get(section, {})
             if not isinstance(table, Mapping):
                 self.problems.add(
-                    layer, ("scheduler",), f"[scheduler] should be a table, not {table!r}"
+                    layer, (section,), f"[{section}] should be a table, not {table!r}"
                 )
                 continue
             for key, value in table.items():
-                given.put(key, value, layer, ("scheduler", key))
-                self.origins["scheduler", key] = layer.origin(("scheduler", key))
-        settings, problems = validate(SchedulerSettings, given.values, "[scheduler]", "setting")
+                given.put(key, value, layer, (section, key))
+                self.origins[section, key] = layer.origin((section, key))
+        settings, problems = validate(model, given.values, f"[{section}]", "setting")
         for key, text in problems:
-            self.problems.add(*given.origins.get(key or "", (self.main, ("scheduler",))), text)
-        settings = settings or SchedulerSettings()
-        return self._with_known_shortcuts(settings, given), given.values
+            self.problems.add(*given.origins.get(key or "", (self.main, (section,))), text)
+        return settings or model(), given
 
     def _with_known_shortcuts(
         self, settings: SchedulerSettings, given: _OptionValues
@@ -234,7 +245,14 @@ class Builder:
                 self.problems.add(*given.origins["plain"], text)
         return settings.model_copy(update={"plain": current(settings.plain)})
 
-    def _entry(self, reference: Reference, loaded: Loaded, options: OptionsModel) -> PluginEntry:
+    def _entry(
+        self,
+        reference: Reference,
+        loaded: Loaded,
+        options: OptionsModel,
+        evictions: EvictionSettings,
+    ) -> PluginEntry:
+        own = frozenset[str]() if evictions.protected else loaded.cls.beyond_upstream
         return PluginEntry(
             reference.name,
             loaded.cls,
@@ -242,7 +260,7 @@ class Builder:
             loaded.source,
             loaded.points,
             reference.enable,
-            reference.disable,
+            reference.disable | own,
             self.catalog.points,
         )
 

@@ -13,6 +13,7 @@ from pumice.config.settings import scheduler_environment
 from pumice.errors import PolicyError
 
 _SECTIONS = ("plugin", "action")
+_SETTINGS = ("scheduler", "evictions")
 
 
 def set_layers(settings: Iterable[str]) -> list[Layer]:
@@ -21,7 +22,7 @@ def set_layers(settings: Iterable[str]) -> list[Layer]:
     for setting in settings:
         key, equals, text = setting.partition("=")
         parts = key.strip().split(".", 2)
-        wanted = 3 if parts[0] in _SECTIONS else 2 if parts[0] == "scheduler" else 1
+        wanted = 3 if parts[0] in _SECTIONS else 2 if parts[0] in _SETTINGS else 1
         if not equals or len(parts) < wanted or not all(parts):
             problems.append(f"--set {setting}: write KEY=VALUE, as in plugin.NAME.OPTION=VALUE")
             continue
@@ -47,6 +48,8 @@ def env_layers(env: Mapping[str, str]) -> list[Layer]:
         data: dict[str, Any]
         if section == "scheduler":
             data = {section: {rest: scheduler.get(rest, value)}}
+        elif section == "evictions":
+            data = {section: {rest: value}}
         else:
             data = _nest([section, *rest.split("__", 1)], value)
         layers.append(Layer(name, data, override=True, loose=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pumice.action import Action
-from pumice.config.settings import SchedulerSettings
+from pumice.config.settings import EvictionSettings, SchedulerSettings
 from pumice.discovery import Source
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS, ExtensionPoint
@@ -78,13 +78,15 @@ class Policy:
     """The file or preset, for messages."""
     raw: dict[str, Any]
     """The effective configuration as plain data, in the structure of the TOML file."""
+    evictions: EvictionSettings = field(default_factory=EvictionSettings.as_upstream)
+    """The settings of ``[evictions]``."""
     points: Mapping[str, ExtensionPoint] = field(
         default_factory=lambda: POINTS, repr=False, compare=False
     )
     """All extension points, including those of installed distributions."""
     origins: Mapping[tuple[str, ...], str] = field(default_factory=dict, repr=False, compare=False)
     """Where things come from: ``(kind, name)`` is where an action or plugin is listed,
-    ``(kind, name, option)`` and ``("scheduler", setting)`` where a value is set."""
+    ``(kind, name, option)`` and ``(section, setting)`` where a value is set."""
 
     def without(self, shortcuts: Sequence[str]) -> Policy:
         """The same policy without these shortcuts."""

@@ -1,11 +1,11 @@
-"""The ``[scheduler]`` table: settings of the scheduler itself."""
+"""The tables ``[scheduler]`` and ``[evictions]``: settings of the framework itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -64,6 +64,49 @@ class SchedulerSettings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)
+
+
+class EvictionSettings(BaseModel):
+    """What every eviction must satisfy, whichever action decides it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    atomic: bool = Field(
+        True,
+        description="Evict only by a complete plan: all tasks that the claimant needs are placed,"
+        " by room, filters and queue limits, and no gang is left below its minimum.",
+    )
+    minimal: bool = Field(
+        True, description="Spare every victim that a plan does not need, the most important first."
+    )
+    reserved: bool = Field(True, description="Hold freed resources for the claimant across cycles.")
+    monotone: bool = Field(
+        True,
+        description="A job is never evicted for one that it has taken resources from, and no task"
+        " in the cycle in which it was placed.",
+    )
+    protected: bool = Field(
+        True,
+        description="Built-in plugins answer `protected`; unset, they only vote, as upstream.",
+    )
+    reservation: Duration = Field(
+        300.0, gt=0, description="How long resources are held for a claimant."
+    )
+    memory: Duration = Field(
+        3600.0,
+        ge=0,
+        description="How long an eviction is remembered for `monotone` once jobs, queues or nodes"
+        " have changed.",
+    )
+
+    @classmethod
+    def as_upstream(cls) -> EvictionSettings:
+        """None of the promises: evictions as Volcano and KAI make them."""
+        return cls.model_validate(AS_UPSTREAM)
+
+
+AS_UPSTREAM = dict.fromkeys(("atomic", "minimal", "reserved", "monotone", "protected"), False)
+"""The ``[evictions]`` table of a policy that is to decide as Volcano or KAI do."""
 
 
 def scheduler_environment(env: Mapping[str, str]) -> dict[str, Any]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pumice.combine import All, FirstPlugin, Notify, TieredIntersection, UnionOfFirstTier
+from pumice.combine import (
+    All,
+    FirstError,
+    FirstPlugin,
+    Notify,
+    TieredIntersection,
+    UnionOfFirstTier,
+)
 from pumice.hookspecs._point import extension_point
 
 if TYPE_CHECKING:
@@ -49,6 +56,17 @@ class EvictionSpecs:
         empty sequence vetoes this tier; the next tier starts over.
 
         Default: no victims.
+        """
+
+    @extension_point(FirstError())
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Why a task must not be evicted; None: this plugin has no objection.
+
+        A reason is final, whatever tier the plugin stands in and whichever action asks. Asked
+        while victims are sought, and again about every victim before a plan is carried out; then
+        the victims are Releasing already and ``context.victims`` has all of them.
+
+        Default: no task is protected.
         """
 
     @extension_point(UnionOfFirstTier())

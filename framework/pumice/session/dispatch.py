@@ -93,6 +93,7 @@ class Dispatch:
     preemptable: Callable[[Task, Sequence[Task]], list[Task]]
     reclaimable: Callable[[Task, Sequence[Task]], list[Task]]
     unified_evictable: Callable[[EvictionContext, Sequence[Task]], list[Task]]
+    protected: Callable[[Task, EvictionContext], str | None]
     victim_tasks: Callable[[Sequence[Task]], list[Task]]
     can_reclaim_resources: Callable[[Job], bool | None]
     reclaim_victim_filter: Callable[[Job, Job], bool]

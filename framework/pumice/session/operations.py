@@ -41,6 +41,7 @@ class Operation:
         "row",
         "target",
         "task",
+        "verified",
     )
 
     def __init__(self, kind: Kind, task: Task, row: int) -> None:
@@ -64,6 +65,8 @@ class Operation:
         """For a placement: the task is placed on a node that it is still releasing."""
         self.eviction_occurred = False
         """For a pipelining: whether tasks were evicted for it."""
+        self.verified = False
+        """For a placement: whether room, filters and queue limits were asked right before it."""
         self.reason = ""
         """For an eviction: why."""
         self.claimant: Job | None = None

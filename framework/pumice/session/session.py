@@ -11,11 +11,12 @@ from pumice.combine import fail, plugin_error
 from pumice.decisions import Bind, Decisions, Eviction
 from pumice.errors import PluginError
 from pumice.log import logger
-from pumice.model.facts import Queue
+from pumice.model.facts import EvictionLog, Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
 from pumice.session.dispatch import BoundPlugin, Dispatch
+from pumice.session.evictions import EvictionGuard
 from pumice.session.nodes.queries import NodeQueries
 from pumice.session.order import Order
 from pumice.session.shard import Shard
@@ -47,6 +48,7 @@ class Session:
         ledger: Ledger | None = None,
         verify: bool = False,
         memory: dict[str, Any] | None = None,
+        eviction_log: EvictionLog | None = None,
     ) -> None:
         self.cluster = cluster
         """The cluster of the cycle."""
@@ -99,6 +101,8 @@ class Session:
             by_keys=self.uses("order_keys"),
         )
         """Which queue, job or task goes first."""
+        self.evictions = EvictionGuard(self, eviction_log or EvictionLog())
+        """What evictions must satisfy, and what earlier ones reserved."""
         self.nodes.reports_changes = self.uses("node_cache")
         self.ask.on_session_open()
         cluster.snapshot_cache.close()

@@ -17,6 +17,7 @@ from pumice.session.operations import (
     undo_evict,
     undo_place,
 )
+from pumice.verdicts import Refusal
 
 if TYPE_CHECKING:
     from pumice.model.job import Job
@@ -39,7 +40,7 @@ class Statement:
     stays counted for the rest of the cycle.
     """
 
-    __slots__ = ("_cancels", "_closed", "_exact", "_operations", "_session")
+    __slots__ = ("_cancels", "_closed", "_evicts", "_exact", "_operations", "_session")
 
     def __init__(self, session: Session, *, exact: bool = True) -> None:
         self._session = session
@@ -47,6 +48,8 @@ class Statement:
         self._operations: list[Operation] = []
         self._cancels = False
         """Whether an eviction may have been cancelled by :meth:`unevict`."""
+        self._evicts = False
+        """Whether an eviction may stand."""
         self._closed = False
         session._open_statements.append(self)
 
@@ -93,6 +96,7 @@ class Statement:
             undo_evict(self._session, op, exact=self._exact)
             self._restore_device_counts(op)
             raise objection
+        self._evicts = True
         self._append(op)
 
     def unevict(self, task: Task) -> None:
@@ -118,13 +122,17 @@ class Statement:
         *,
         eviction_occurred: bool = False,
         groups: tuple[str, ...] | None = None,
+        verified: bool = False,
     ) -> str | None:
         """Place a task on future idle. Answers a plugin's objection, if any.
 
         A victim that is pipelined to its own node, and to the same GPUs, is un-evicted.
+        ``verified``: the caller has just asked room, filters and queue limits, so that a plan with
+        evictions need not be verified when it is committed.
         """
         op = Operation(Kind.PIPELINE, task, row)
         op.eviction_occurred = eviction_occurred
+        op.verified = verified
         if groups is not None:
             op.groups = groups
         held = self._session.nodes.held[row].get(task.uid)
@@ -136,10 +144,19 @@ class Statement:
         return self._place(op)
 
     def allocate(
-        self, task: Task, row: int, *, groups: tuple[str, ...] | None = None
+        self,
+        task: Task,
+        row: int,
+        *,
+        groups: tuple[str, ...] | None = None,
+        verified: bool = False,
     ) -> str | None:
-        """Place a task on idle resources. Answers a plugin's objection, if any."""
+        """Place a task on idle resources. Answers a plugin's objection, if any.
+
+        ``verified`` as in :meth:`pipeline`.
+        """
         op = Operation(Kind.ALLOCATE, task, row)
+        op.verified = verified
         if groups is not None:
             op.groups = groups
         return self._place(op)
@@ -152,7 +169,7 @@ class Statement:
         for op in allocated:
             self._operations.remove(op)
             undo_place(self._session, op, exact=self._exact)
-            objection = self.pipeline(op.task, op.row, groups=op.groups)
+            objection = self.pipeline(op.task, op.row, groups=op.groups, verified=op.verified)
             if objection is not None:
                 return objection
         return None
@@ -241,13 +258,20 @@ class Statement:
         self._require_open()
         self._close("keep")
 
-    def commit(self) -> None:
+    def commit(self) -> bool:
         """Carry the operations out: evictions and binds become decisions of the cycle.
 
-        A bind that a plugin refuses is undone; the others are carried out.
+        A bind that a plugin refuses is undone; the others are carried out. Evictions that do not
+        satisfy ``[evictions]`` of the policy are not carried out, nor is anything else of the
+        statement: it is undone, the claimants get the reason, and the answer is False.
         """
         self._require_open()
         session = self._session
+        if session.evictions.active and self._evicts:
+            objection = session.evictions.admit(self)
+            if objection is not None:
+                self._refuse(objection)
+                return False
         for op in self._standing():
             op.task.last_transaction = None
             op.task.virtual = False
@@ -258,6 +282,17 @@ class Statement:
                 if refusal is not None:
                     undo_place(self._session, op, exact=self._exact)
         self._close("commit")
+        return True
+
+    def _refuse(self, objection: str) -> None:
+        """Undo everything, and record why for the jobs that evictions were for."""
+        claimants = {id(op.claimant): op.claimant for op in self._standing()}
+        text = f"{self._session.current_action} evicts nothing for it: {objection}"
+        for job in claimants.values():
+            if job is not None:
+                job.refusals.append(Refusal("EvictionRefused", text))
+        self.rollback(0)
+        self._close("refuse")
 
     def _close(self, event: str) -> None:
         ledger = self._session.ledger
@@ -275,6 +310,7 @@ class Statement:
         other._require_open()
         self._operations.extend(other._operations)
         self._cancels = self._cancels or other._cancels
+        self._evicts = self._evicts or other._evicts
         other._close("merge")
 
     def save(self) -> list[Operation]:
@@ -288,12 +324,16 @@ class Statement:
                 self.evict(op.task, op.reason, claimant=op.claimant)
             elif op.kind is Kind.PIPELINE:
                 objection = self.pipeline(
-                    op.task, op.row, eviction_occurred=op.eviction_occurred, groups=op.groups
+                    op.task,
+                    op.row,
+                    eviction_occurred=op.eviction_occurred,
+                    groups=op.groups,
+                    verified=op.verified,
                 )
                 if objection is not None:
                     return objection
             elif op.kind is Kind.ALLOCATE:
-                objection = self.allocate(op.task, op.row, groups=op.groups)
+                objection = self.allocate(op.task, op.row, groups=op.groups, verified=op.verified)
                 if objection is not None:
                     return objection
         return None

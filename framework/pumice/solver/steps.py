@@ -75,7 +75,7 @@ class Steps:
         self._shortcuts = session.uses("solver_search")
         self._filters = PlanFilters(session, rows)
         self._trials = Trials(session, rules, batches, tasks, rows)
-        self._sequence = VictimSequence(rules.victims(job), batches)
+        self._sequence = self._new_sequence()
         self._part = job.subset(())
         """What is being placed of the job in this step."""
         self._minimums: Counter[str] = Counter()
@@ -143,7 +143,19 @@ class Steps:
         """Start again with the first victim, without those of the steps before."""
         if not self._sequence.serves(recorded) or (recorded and not self._shortcuts):
             self._undo_to([])
-            self._sequence = VictimSequence(self._rules.victims(self._job), self._batches, recorded)
+            self._sequence = self._new_sequence(recorded)
+
+    def _new_sequence(self, recorded: Iterable[str] = ()) -> VictimSequence:
+        victims = self._rules.victims(self._job)
+        return VictimSequence(victims, self._batches, self._may_evict, recorded)
+
+    def _may_evict(self, tasks: list[Task]) -> bool:
+        session = self._session
+        guard, claimant = session.evictions, session.jobs[self._job.uid]
+        moves = self._rules.only_moves
+        return not guard.active or not any(
+            guard.objection(claimant, task, moves=moves) for task in tasks
+        )
 
     def _has_visit(self, position: int) -> bool:
         sequence = self._sequence

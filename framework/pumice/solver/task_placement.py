@@ -76,8 +76,8 @@ class TaskPlacer:
             if groups is None:
                 return False
         if self.simulate or not self._fits_idle(task, row, groups):
-            return statement.pipeline(task, row, groups=groups) is None
-        return statement.allocate(task, row, groups=groups) is None
+            return statement.pipeline(task, row, groups=groups, verified=True) is None
+        return statement.allocate(task, row, groups=groups, verified=True) is None
 
     def _fits_idle(self, task: Task, row: int, groups: tuple[str, ...] | None) -> bool:
         if groups is not None:

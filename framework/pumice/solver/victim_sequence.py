@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple
 
 from pumice.model.job import Job
@@ -29,10 +29,18 @@ class VictimSequence:
     """
 
     def __init__(
-        self, victims: QueueTree, batches: TaskBatches, recorded: Iterable[str] = ()
+        self,
+        victims: QueueTree,
+        batches: TaskBatches,
+        may_evict: Callable[[list[Task]], bool],
+        recorded: Iterable[str] = (),
     ) -> None:
-        """``recorded`` are uids of victims of earlier steps: their groups are left out."""
+        """``recorded`` are uids of victims of earlier steps: their groups are left out.
+
+        A job of which ``may_evict`` does not allow a group is left alone from then on.
+        """
         self._victims = victims
+        self._may_evict = may_evict
         self._batches = batches
         self._recorded = frozenset(recorded)
         self._visits: list[_Visit] = []
@@ -62,6 +70,8 @@ class VictimSequence:
             left = [t for t in job.tasks.values() if t.uid not in recorded]
             if left:
                 self._victims.push(job.subset(left))
+        elif not self._may_evict(tasks):
+            tasks, has_more = [], False
         else:
             if has_more:
                 taken = {task.uid for task in tasks}

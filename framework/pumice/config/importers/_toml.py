@@ -25,8 +25,11 @@ def write_toml(policy: Mapping[str, Any], title: str, notes: Iterable[object] = 
             _table(f"{kind}.{_key(name)}", options)
             for name, options in policy.get(kind, {}).items()
         ]
-    if policy.get("scheduler"):
-        blocks.append(_table("scheduler", policy["scheduler"]))
+    blocks += [
+        _table(section, policy[section])
+        for section in ("scheduler", "evictions")
+        if policy.get(section)
+    ]
     return "\n\n".join(blocks) + "\n"
 
 

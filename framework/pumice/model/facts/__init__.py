@@ -6,6 +6,12 @@ mutable :class:`~pumice.model.task.Task`, :class:`~pumice.model.job.Job` and nod
 
 from __future__ import annotations
 
+from pumice.model.facts.evictions import (
+    EvictionLog,
+    PastEviction,
+    Reservation,
+    ReservedTask,
+)
 from pumice.model.facts.groups import NetworkTopology, PodGroup, SubGroup, SubGroupPolicy
 from pumice.model.facts.inventory import Inventory, Problem
 from pumice.model.facts.nodes import HyperNode, Node
@@ -17,16 +23,20 @@ __all__ = [
     "UNLIMITED",
     "Container",
     "DisruptionBudget",
+    "EvictionLog",
     "HyperNode",
     "Inventory",
     "NetworkTopology",
     "Node",
+    "PastEviction",
     "Pod",
     "PodGroup",
     "PriorityClass",
     "Problem",
     "Queue",
     "Raw",
+    "Reservation",
+    "ReservedTask",
     "ResourceQuota",
     "SubGroup",
     "SubGroupPolicy",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pumice.model.facts.evictions import EvictionLog
 from pumice.model.facts.groups import PodGroup
 from pumice.model.facts.nodes import HyperNode, Node
 from pumice.model.facts.pods import Pod
@@ -66,3 +67,6 @@ class Inventory:
     """MiB of the smallest GPU of the cluster; None: not known."""
     scheduler_params: Mapping[str, Any] = field(default_factory=dict)
     """KAI's scheduler parameters, under its names."""
+    eviction_log: EvictionLog | None = None
+    """What past evictions leave for this cycle; None: the backend does not store it, so that the
+    scheduler remembers it itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError
 
 ACTIONS = {
@@ -69,6 +70,8 @@ def translate_kai(config: Mapping[str, Any], *, where: str) -> dict[str, Any]:
     for key, tables in (("plugin", plugin), ("action", action)):
         if tables:
             result[key] = tables
+    if "preset" not in config:
+        result.setdefault("evictions", dict(AS_UPSTREAM))
     return result
 
 

@@ -12,6 +12,7 @@ from pumice.config.importers.volcano.arguments import HIERARCHY, SHARES_AT_OPEN
 from pumice.config.importers.volcano.flags import HIERARCHY_FLAG
 from pumice.config.importers.volcano.parts import ENTRY_KEYS, Options, Parts
 from pumice.config.lines import KeyPath
+from pumice.config.settings import AS_UPSTREAM
 from pumice.discovery import Catalog
 
 ACTIONS = (
@@ -73,11 +74,14 @@ class _Import:
         for kind, tables in (("plugin", options), ("action", given)):
             if any(tables.values()):
                 policy[kind] = {name: table for name, table in tables.items() if table}
+        policy["evictions"] = dict(AS_UPSTREAM)
         return policy, self._notes.notes
 
     def mixed(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Import the parts of a policy that have Volcano's format."""
         result = {key: value for key, value in config.items() if key != "configurations"}
+        if "preset" not in config:
+            result.setdefault("evictions", dict(AS_UPSTREAM))
         if isinstance(config.get("actions"), str):
             result["actions"] = self._actions(config["actions"])
         options: Options = {}

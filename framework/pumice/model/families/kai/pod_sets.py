@@ -34,6 +34,13 @@ class SubGroupSet:
             yield from inner.leaves()
         yield from self.pod_sets
 
+    @property
+    def is_constrained(self) -> bool:
+        """Whether a topology constraint stands at or below this node."""
+        if self.topology_constraint or any(p.topology_constraint for p in self.pod_sets):
+            return True
+        return any(inner.is_constrained for inner in self.sets)
+
 
 def read_kai_job(job: Job) -> str:
     """Set a job's pod sets, priority and preemptibility; returns a problem, if any."""

@@ -1,0 +1,152 @@
+"""Decides whether the evictions of a statement may be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pumice.model.facts import EvictionLog
+from pumice.model.job import Job
+from pumice.model.task import PREEMPTABLE_STATUSES, Task
+from pumice.session.evictions.history import EvictionHistory
+from pumice.session.evictions.minimal import spare_needless_victims
+from pumice.session.evictions.plan import EvictionPlan
+from pumice.session.evictions.reservations import Reservations
+from pumice.verdicts import EvictionContext, EvictionKind
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+    from pumice.session.statement import Statement
+
+
+class EvictionGuard:
+    """The promises of ``[evictions]``, asked when a statement is committed.
+
+    Actions that ask :meth:`evictable` while they look for victims find plans that pass.
+    """
+
+    def __init__(self, session: Session, log: EvictionLog) -> None:
+        settings = session.policy.evictions
+        self._session = session
+        self.settings = settings
+        """The settings of ``[evictions]``."""
+        self._asks = session.ask.has("protected")
+        self.history = EvictionHistory(session, log) if settings.monotone else None
+        """Past evictions; None: not remembered."""
+        self.reservations = Reservations(session, log) if settings.reserved else None
+        """What is held for claimants; None: nothing is."""
+        self.active = self._asks or any(
+            (settings.atomic, settings.minimal, settings.reserved, settings.monotone)
+        )
+        """Whether evictions are checked at all."""
+
+    # -- while an action looks for victims
+
+    def evictable(self, claimant: Job, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The tasks that may be evicted for a job, as far as can be said before there is a plan."""
+        if not self.active:
+            return tasks
+        return [task for task in tasks if self.objection(claimant, task) is None]
+
+    def objection(self, claimant: Job, task: Task, *, moves: bool = False) -> str | None:
+        """Why a task may not be evicted for a job; None: there is no reason so far.
+
+        ``moves``: only plans that have another place for it count.
+        """
+        if self.settings.monotone:
+            if task.status not in PREEMPTABLE_STATUSES:
+                return f"{task.key} was placed in this cycle"
+            if self.history is not None and task.job is not None:
+                reversed_ = self.history.objection(claimant, (task.job,))
+                if reversed_ is not None:
+                    return reversed_
+        if not self._asks:
+            return None
+        kind = EvictionKind.MOVE if moves else _kind(claimant, task)
+        return self._protection(EvictionContext(kind, claimant), task)
+
+    def _protection(self, context: EvictionContext, task: Task) -> str | None:
+        reason = self._session.ask.protected(task, context)
+        return None if reason is None else f"{task.key} is protected: {reason}"
+
+    # -- when a statement is committed
+
+    def admit(self, statement: Statement) -> str | None:
+        """Why the statement may not be carried out; None: it may, perhaps with fewer victims."""
+        plan = EvictionPlan(self._session, statement)
+        if not plan.victims:
+            return None
+        objection = self._prove(plan)
+        if objection is not None:
+            return objection
+        if self.history is not None:
+            for victim in plan.victims:
+                if victim.claimant is not None and victim.task.job is not None:
+                    self.history.record(victim.claimant, (victim.task.job,))
+        if self.reservations is not None:
+            self.reservations.add(plan.placements)
+        return None
+
+    def _prove(self, plan: EvictionPlan) -> str | None:
+        settings = self.settings
+        if settings.monotone:
+            for victim in plan.victims:
+                if not victim.settled:
+                    return f"{victim.task.key} was placed in this cycle"
+        if plan.claimants:
+            if settings.atomic:
+                if any(not plan.rows_of(job) for job in plan.claimants):
+                    return "evictions without a place for the job that they are for"
+                if not plan.complete_gangs():
+                    return "a gang would be left below its minimum"
+                if not plan.verified and not plan.remake():
+                    return "the nodes would not take the job after the evictions"
+                if not plan.is_complete():
+                    return "the evictions would not complete the gang that they are for"
+            if settings.minimal:
+                spare_needless_victims(self._session, plan)
+        elif settings.atomic and not plan.is_complete():
+            return "a gang would be left below its minimum"
+        return self._reversal(plan) or self._protections(plan)
+
+    def _reversal(self, plan: EvictionPlan) -> str | None:
+        if self.history is None:
+            return None
+        for victim in plan.victims:
+            if victim.claimant is not None and victim.task.job is not None:
+                text = self.history.objection(victim.claimant, (victim.task.job,))
+                if text is not None:
+                    return text
+        return None
+
+    def _protections(self, plan: EvictionPlan) -> str | None:
+        if not self._asks:
+            return None
+        tasks = plan.tasks
+        for victim in plan.victims:
+            kind = _kind(victim.claimant, victim.task)
+            if victim.moved and kind is not EvictionKind.NO_CLAIMANT:
+                kind = EvictionKind.MOVE
+            context = EvictionContext(kind, victim.claimant, victims=tasks)
+            reason = self._protection(context, victim.task)
+            if reason is not None:
+                return reason
+        return None
+
+    # -- at the end of the cycle
+
+    def log(self) -> EvictionLog:
+        """What later cycles need to know."""
+        history, reservations = self.history, self.reservations
+        return EvictionLog(
+            {} if reservations is None else dict(reservations.standing()),
+            () if history is None else tuple(history.past),
+            {} if history is None else dict(history.failed),
+        )
+
+
+def _kind(claimant: Job | None, task: Task) -> EvictionKind:
+    if claimant is None:
+        return EvictionKind.NO_CLAIMANT
+    same = task.job is not None and task.job.queue == claimant.queue
+    return EvictionKind.TASK_PREEMPT if same else EvictionKind.TASK_RECLAIM

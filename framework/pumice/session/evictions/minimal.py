@@ -1,0 +1,97 @@
+"""Spare the victims that a plan does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pumice.model.fitting import RequestFit
+from pumice.model.gang import active_count
+from pumice.model.job import Job
+from pumice.model.task import Task
+from pumice.session.evictions.plan import EvictionPlan, Victim
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+
+def spare_needless_victims(session: Session, plan: EvictionPlan) -> None:
+    """Un-evict what need not go, the most important victims first."""
+    again = True
+    while again and plan.victims:
+        again = False
+        for group in list(_groups(session, plan)):
+            evicted = {task.uid for task in plan.tasks}
+            group = [victim for victim in group if victim.task.uid in evicted]
+            if not group or not _may_be_spared(session, plan, group):
+                continue
+            if plan.remake(spared=[victim.task for victim in group]):
+                # Another arrangement of the claimant may need fewer of the others, too.
+                again = True
+
+
+def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Victim]]:
+    """What may be spared together: one task beyond a gang's minimum, or the whole gang."""
+    by_job: dict[int, list[Victim]] = {}
+    for victim in plan.victims:
+        by_job.setdefault(id(victim.task.job), []).append(victim)
+    for job in sorted(plan.victim_jobs, key=_importance):
+        victims = by_job[id(job)]
+        yield victims
+        if len(victims) == 1:
+            continue
+        if active_count(job):
+            of_task = {victim.task.uid: victim for victim in victims}
+            for task in session.order.sorted_tasks(victim.task for victim in victims):
+                yield [of_task[task.uid]]
+        else:
+            elsewhere = _away_from_claimants(plan, victims)
+            if job.min_available <= len(elsewhere) < len(victims):
+                yield elsewhere
+
+
+def _importance(job: Job) -> tuple[int, float, str]:
+    return -job.priority, job.created, job.uid
+
+
+def _away_from_claimants(plan: EvictionPlan, victims: list[Victim]) -> list[Victim]:
+    evicted = {task.uid for task in plan.tasks}
+    taken = {op.row for op in plan.placements if op.task.uid not in evicted}
+    return [victim for victim in victims if victim.row not in taken]
+
+
+def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Victim]) -> bool:
+    """A cheap necessary condition: the nodes have room for the group, or claimants can move away.
+
+    Shares of GPUs are not looked at here.
+    """
+    nodes = session.nodes
+    if any(victim.task.gpu.shared or victim.task.gpu_groups for victim in group):
+        return True
+    needed: dict[int, np.ndarray] = {}
+    given_up: dict[int, np.ndarray] = {}
+    for victim in group:
+        _add(needed, victim.row, victim.task.vector)
+        if victim.moved:
+            _add(given_up, nodes.row_of[victim.task.node], victim.task.vector)
+    for row, amount in needed.items():
+        if (amount <= np.maximum(nodes.future_idle[row], 0)).all():
+            continue
+        placed = [op.task for op in plan.placements if op.row == row]
+        if not any(_fits_elsewhere(session, task, given_up) for task in placed):
+            return False
+    return True
+
+
+def _add(sums: dict[int, np.ndarray], row: int, vector: np.ndarray) -> None:
+    sums[row] = sums[row] + vector if row in sums else vector
+
+
+def _fits_elsewhere(session: Session, task: Task, given_up: dict[int, np.ndarray]) -> bool:
+    """Whether a placed task fits what is left on some node, ``given_up`` by row included."""
+    if task.best_effort or task.gpu.shared or session.queries.fits_future(task).any():
+        return True
+    fit, future = RequestFit(task.vector, task.compared), session.nodes.future_idle
+    return any(fit.fits((future[row] + more).tolist()) for row, more in given_up.items())

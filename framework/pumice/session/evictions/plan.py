@@ -1,0 +1,170 @@
+"""The evictions and placements of a statement as one plan, which can be made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from pumice.model.job import Job
+from pumice.model.task import PREEMPTABLE_STATUSES, Task
+from pumice.session.evictions.gangs import is_broken, jobs_of, rest_of
+from pumice.session.evictions.placing import best_other_row, fits, groups_on, objection_to
+from pumice.session.operations import Kind, Operation
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+    from pumice.session.statement import Statement
+
+
+class Victim(NamedTuple):
+    """A task that a plan evicts."""
+
+    task: Task
+    row: int
+    """The row of the node that it leaves."""
+    reason: str
+    claimant: Job | None
+    moved: bool
+    """Whether the plan has another place for it."""
+    settled: bool
+    """Whether it had its place before the cycle."""
+
+
+class EvictionPlan:
+    """What a statement would evict and place."""
+
+    def __init__(self, session: Session, statement: Statement) -> None:
+        self._session = session
+        self._statement = statement
+        self.victims: list[Victim] = []
+        """What is evicted, in order."""
+        self.placements: list[Operation] = []
+        """What is placed, in order; the new places of moved victims included."""
+        self.verified = True
+        """Whether the action has verified each placement on the nodes as they were then."""
+        self._read()
+
+    def _read(self) -> None:
+        standing = self._statement._standing()
+        self.placements = [op for op in standing if op.kind is not Kind.EVICT]
+        placed = {op.task.uid for op in self.placements}
+        self.victims = [
+            Victim(
+                op.task,
+                op.row,
+                op.reason,
+                op.claimant,
+                op.task.uid in placed,
+                op.previous_status in PREEMPTABLE_STATUSES,
+            )
+            for op in standing
+            if op.kind is Kind.EVICT
+        ]
+        self.verified = all(op.verified for op in self.placements)
+
+    @property
+    def claimants(self) -> list[Job]:
+        """The jobs that tasks are evicted for."""
+        found = {id(v.claimant): v.claimant for v in self.victims if v.claimant is not None}
+        return list(found.values())
+
+    @property
+    def victim_jobs(self) -> list[Job]:
+        """The jobs that lose or move tasks."""
+        return jobs_of(victim.task for victim in self.victims)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All tasks that are evicted."""
+        return tuple(victim.task for victim in self.victims)
+
+    def rows_of(self, job: Job) -> list[int]:
+        """The rows on which the plan places tasks of a job."""
+        return [op.row for op in self.placements if op.task.job is job]
+
+    def complete_gangs(self) -> bool:
+        """Evict what is left of gangs that the plan would break; False: that is not possible."""
+        reason_of = {id(v.task.job): (v.reason, v.claimant) for v in self.victims}
+        for job in self.victim_jobs:
+            if not is_broken(job):
+                continue
+            rest, (reason, claimant) = rest_of(job), reason_of[id(job)]
+            if rest is None or claimant is None or claimant is job:
+                return False
+            for task in rest:
+                if task.node not in self._session.nodes.row_of:
+                    return False
+                self._statement.evict(task, reason, claimant=claimant)
+        self._read()
+        return True
+
+    def is_complete(self) -> bool:
+        """Whether all gangs that the plan concerns have their minimum, or nothing."""
+        ask = self._session.ask
+        if any(not ask.job_pipelined(job) or is_broken(job) for job in self.claimants):
+            return False
+        return not any(is_broken(job) for job in self.victim_jobs)
+
+    def remake(self, spared: Iterable[Task] = ()) -> bool:
+        """Make the plan anew without evicting ``spared``, each placement verified.
+
+        A task that its node does not take any more is placed on another. Returns False, with the
+        plan as it was, if the plan does not work.
+        """
+        session, statement = self._session, self._statement
+        without = {task.uid for task in spared}
+        saved = statement._standing()
+        victims, placements = self.victims, self.placements
+        statement.rollback(0)
+        works = self._make(
+            [victim for victim in victims if victim.task.uid not in without],
+            [op for op in placements if op.task.uid not in without],
+        )
+        if works:
+            self._read()
+            works = self.is_complete() and all(
+                any(op.task.job is job for op in self.placements) for job in self.claimants
+            )
+        if not works:
+            statement.rollback(0)
+            for op in saved:
+                session.undone(statement.recover([op]))
+            self._read()
+        return works
+
+    def _make(self, victims: list[Victim], placements: list[Operation]) -> bool:
+        session, statement = self._session, self._statement
+        for victim in victims:
+            statement.evict(victim.task, victim.reason, claimant=victim.claimant)
+        for op in placements:
+            row: int | None = op.row
+            if objection_to(session, op.task, op.row) is not None:
+                row = None if _is_bound_to_domain(op.task) else best_other_row(session, op.task)
+            if row is None or not self._place(op, row):
+                return False
+        return True
+
+    def _place(self, op: Operation, row: int) -> bool:
+        session, statement, task = self._session, self._statement, op.task
+        groups = op.groups if row == op.row and not task.gpu.shared else None
+        if task.gpu.shared:
+            groups = groups_on(session, task, row)
+            if groups is None:
+                return False
+        if op.kind is Kind.ALLOCATE and fits(session, task, row, idle=True):
+            return statement.allocate(task, row, groups=groups, verified=True) is None
+        occurred = op.eviction_occurred
+        return (
+            statement.pipeline(task, row, eviction_occurred=occurred, groups=groups, verified=True)
+            is None
+        )
+
+
+def _is_bound_to_domain(task: Task) -> bool:
+    """Whether the other tasks of its gang constrain which nodes a task may run on."""
+    job = task.job
+    assert job is not None
+    if job.has_network_topology:
+        return True
+    root = job.sub_group_root
+    return root is not None and root.is_constrained

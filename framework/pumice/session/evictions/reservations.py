@@ -1,0 +1,167 @@
+"""Freed resources are held for the job that they were freed for, across cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pumice.log import logger
+from pumice.model.facts import EvictionLog, Reservation, ReservedTask
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.session.evictions.placing import fits, groups_on, objection_to
+from pumice.session.operations import Kind, Operation
+from pumice.verdicts import Refusal
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+    from pumice.session.statement import Statement
+
+_S = TaskStatus
+
+
+class Reservations:
+    """The reservations of a session: those of earlier cycles, and those that it makes."""
+
+    def __init__(self, session: Session, log: EvictionLog) -> None:
+        self._session = session
+        self._by_job = dict(log.reservations)
+
+    def earlier(self) -> list[Reservation]:
+        """Those of earlier cycles, the one that ends first at the beginning."""
+        return sorted(self._by_job.values(), key=lambda one: (one.deadline, one.job))
+
+    def add(self, placements: Iterable[Operation]) -> None:
+        """Hold the resources on which these tasks are pipelined."""
+        session = self._session
+        deadline = session.now + session.policy.evictions.reservation
+        for op in placements:
+            job = op.task.job
+            if op.kind is not Kind.PIPELINE or job is None:
+                continue
+            node = session.nodes.names[op.row]
+            reserved = ReservedTask(op.task.uid, node, op.task.gpu_groups)
+            known = self._by_job.get(job.uid)
+            if known is None:
+                self._by_job[job.uid] = Reservation(job.uid, (reserved,), deadline)
+                continue
+            others = tuple(one for one in known.tasks if one.uid != reserved.uid)
+            self._by_job[job.uid] = replace(
+                known,
+                tasks=(*others, reserved),
+                deadline=deadline,
+                generation=known.generation + 1,
+            )
+
+    def drop(self, job: str) -> None:
+        """Hold nothing for a job any more."""
+        self._by_job.pop(job, None)
+
+    def standing(self) -> Mapping[str, Reservation]:
+        """Those that hold beyond this cycle: of tasks that still wait."""
+        found = {}
+        for uid, reservation in self._by_job.items():
+            job = self._session.jobs.get(uid)
+            if job is not None and (job.by_status[_S.PIPELINED] or _is_moving(job, reservation)):
+                found[uid] = reservation
+        return found
+
+
+def _is_moving(job: Job, reservation: Reservation) -> bool:
+    """Whether a reserved task is still on the node that it leaves."""
+    return any(
+        (task := job.tasks.get(one.uid)) is not None and task.status is _S.RELEASING
+        for one in reservation.tasks
+    )
+
+
+def honour_reservations(session: Session) -> None:
+    """Place the claimants of earlier cycles on what is held for them, before any action.
+
+    A job whose gang is complete is bound. Others stay pipelined, so that nothing else is placed
+    there and nothing more is evicted for them.
+    """
+    reservations = session.evictions.reservations
+    if reservations is None:
+        return
+    for reservation in reservations.earlier():
+        job = session.jobs.get(reservation.job)
+        problem = "the job is gone"
+        if job is not None:
+            problem = _claim(session, job, reservation)
+        if problem:
+            reservations.drop(reservation.job)
+        if problem and job is not None:
+            logger.info("reservation of {} ends: {}", reservation.job, problem)
+            if job.by_status[_S.PENDING]:
+                text = f"what was freed for it is no longer held: {problem}"
+                job.refusals.append(Refusal("ReservationEnded", text))
+                if session.evictions.history is not None:
+                    session.evictions.history.reservation_failed(job.uid)
+
+
+def _claim(session: Session, job: Job, reservation: Reservation) -> str:
+    """Place the tasks of a reservation; why it ends otherwise."""
+    tasks = _matching_tasks(job, reservation)
+    if not tasks:
+        return "" if _is_moving(job, reservation) else "no task of it waits"
+    if session.now > reservation.deadline:
+        return "it has taken too long"
+    problem = "a plugin failed"
+    with session.turn(job), session.statement() as statement:
+        problem = _place(session, statement, tasks)
+        if problem:
+            return problem
+        if _may_start(session, job):
+            statement.commit()
+        elif statement.pipeline_allocated(job) is None:
+            statement.keep()
+        else:
+            problem = "a plugin objects"
+    return problem
+
+
+def _matching_tasks(job: Job, reservation: Reservation) -> list[tuple[Task, ReservedTask]]:
+    """The pending tasks of a reservation; a new pod stands in for one that was replaced."""
+    pending = {t.uid: t for t in job.by_status[_S.PENDING].values() if not t.gated}
+    matched = []
+    missing = []
+    for one in reservation.tasks:
+        task = pending.pop(one.uid, None)
+        if task is not None:
+            matched.append((task, one))
+        elif one.uid not in job.tasks:
+            missing.append(one)
+    for one, task in zip(missing, pending.values(), strict=False):
+        matched.append((task, one))
+    return matched
+
+
+def _place(session: Session, statement: Statement, tasks: list[tuple[Task, ReservedTask]]) -> str:
+    """Place tasks where resources are held for them; the first problem, or nothing."""
+    for task, one in tasks:
+        row = session.nodes.row_of.get(one.node)
+        if row is None:
+            return f"node {one.node} is gone"
+        problem = objection_to(session, task, row)
+        if problem is None:
+            groups = groups_on(session, task, row)
+            if fits(session, task, row, idle=True):
+                problem = statement.allocate(task, row, groups=groups, verified=True)
+            else:
+                problem = statement.pipeline(
+                    task, row, eviction_occurred=True, groups=groups, verified=True
+                )
+        if problem is not None:
+            return f"node {one.node}: {problem}"
+    return ""
+
+
+def _may_start(session: Session, job: Job) -> bool:
+    """Whether the gang is complete without pipelined tasks."""
+    if not session.ask.job_ready(job):
+        return False
+    return job.sub_group_root is None or all(
+        p.allocated_count + p.count(_S.SUCCEEDED) >= p.min_available for p in job.sub_jobs.values()
+    )
