@@ -18,6 +18,12 @@ class Cdp(Plugin):
     The time is a duration such as ``10m``, in a label of the pod or else in an annotation.
     """
 
+    beyond_upstream = frozenset({"protected"})
+
+    @hookimpl
+    def protected(self, task: Task) -> str | None:
+        return "its cooldown time has not passed" if self._is_protected(task) else None
+
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
         return [task for task in candidates if not self._is_protected(task)]

@@ -12,6 +12,12 @@ _CRITICAL = frozenset({"system-cluster-critical", "system-node-critical"})
 class Conformance(Plugin):
     """Protect system-critical pods and everything in kube-system from eviction."""
 
+    beyond_upstream = frozenset({"protected"})
+
+    @hookimpl
+    def protected(self, task: Task) -> str | None:
+        return None if _without_critical([task]) else "it is system-critical"
+
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:
         return _without_critical(candidates)

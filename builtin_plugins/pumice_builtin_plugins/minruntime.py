@@ -8,10 +8,13 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from pumice import (
+    EvictionContext,
     Job,
     Plan,
     Plugin,
     Queue,
+    Task,
+    TaskStatus,
     common_depth,
     hookimpl,
     parse_duration,
@@ -48,12 +51,30 @@ class MinRuntime(Plugin):
             "just below the queues' lowest common ancestor; 'queue', that of the victim's queue.",
         )
 
+    beyond_upstream = frozenset({"protected"})
+
     @hookimpl
     def on_session_open(self) -> None:
         self._preempt_default = _parse(self.options.preempt)
         self._reclaim_default = _parse(self.options.reclaim)
         self._preempt_runtimes: dict[str, float] = {}
         self._reclaim_runtimes: dict[tuple[str, str], float] = {}
+
+    # -- protection
+
+    @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Until its runtime has passed a job loses only tasks beyond its minimum."""
+        victim, claimant = task.job, context.job
+        if victim is None or claimant is None:
+            return None
+        if claimant.queue == victim.queue:
+            runtime = self._preempt_runtime(victim)
+        else:
+            runtime = self._reclaim_runtime(claimant, victim)
+        if not self._is_protected(victim, runtime) or _has_surplus(task, victim):
+            return None
+        return f"its job has run for less than {runtime:g} s"
 
     # -- victim filters
 
@@ -128,6 +149,12 @@ class MinRuntime(Plugin):
 
 def _first_set(runtimes: Iterable[float | None], default: float) -> float:
     return next((runtime for runtime in runtimes if runtime is not None), default)
+
+
+def _has_surplus(task: Task, job: Job) -> bool:
+    """Whether the job keeps its minimum without a task that may be evicted already."""
+    left = job.ready_count - (task.status is not TaskStatus.RELEASING)
+    return left > 0 and left >= job.min_available
 
 
 def _keeps_minimum(victim: VictimJob) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from pydantic import Field
 
 from pumice import NodeHandle, NodeView, Plugin, RequestFit, Task, hookimpl
 from pumice.gpu import fits_idle
@@ -13,21 +14,28 @@ _SCORE = 100.0
 class NodeAvailability(Plugin):
     """Score 100 where the task fits into what is idle now, without what is being released."""
 
+    class Options(Plugin.Options):
+        weight: float = Field(
+            1.0, ge=0, description="What the score is multiplied by, against other plugins' scores."
+        )
+
     @hookimpl
     def on_session_open(self) -> None:
+        self._score: float = _SCORE * self.options.weight
         self._fits: dict[tuple[bytes, tuple[int, ...]], RequestFit] = {}
 
     @hookimpl(scope="row")
     def node_order(self, task: Task, node: NodeHandle) -> float:
         if task.gpu.shared:
-            return float(fits_idle(node.table, task, np.array([node.row]))[0] * _SCORE)
+            return float(fits_idle(node.table, task, np.array([node.row]))[0] * self._score)
         if task.best_effort:
-            return _SCORE
-        return _SCORE if self._fit(task).fits(node.table.idle[node.row].tolist()) else 0.0
+            return self._score
+        return self._score if self._fit(task).fits(node.table.idle[node.row].tolist()) else 0.0
 
     @hookimpl(scope="row")
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray:
-        return fits_idle(nodes.table, task, nodes.rows) * _SCORE
+        scores: np.ndarray = fits_idle(nodes.table, task, nodes.rows) * self._score
+        return scores
 
     def _fit(self, task: Task) -> RequestFit:
         key = (task.vector.tobytes(), task.compared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import DisruptionBudget, Plugin, Task, hookimpl
+from pumice import DisruptionBudget, EvictionContext, Plugin, Task, hookimpl
 from pumice.kube import matches_selector
 from pumice_builtin_plugins.kube.feature_gates import is_enabled
 
@@ -16,6 +16,8 @@ class Pdb(Plugin):
     that no budget protects is a victim: give the plugin ``disable = ["victim_tasks"]`` there.
     """
 
+    beyond_upstream = frozenset({"protected"})
+
     @hookimpl
     def on_session_open(self) -> None:
         self._enabled = is_enabled(
@@ -25,6 +27,24 @@ class Pdb(Plugin):
         for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
             if _selects(budget):
                 self._budgets.setdefault(budget.namespace, []).append(budget)
+
+    @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Counts every eviction of the cycle, and those of the plan that is asked about."""
+        if not self._enabled or not task.labels:
+            return None
+        evicted: set[str] | None = None
+        for budget in self._budgets.get(task.namespace, ()):
+            if not _covers(budget, task):
+                continue
+            if evicted is None:
+                evicted = {eviction.uid for eviction in self.session.decisions.evictions}
+                evicted |= {victim.uid for victim in context.victims} | {task.uid}
+            tasks = self.session.cluster.tasks
+            used = sum(1 for uid in evicted if uid in tasks and _covers(budget, tasks[uid]))
+            if used > budget.disruptions_allowed:
+                return f"disruption budget {budget.name} allows {budget.disruptions_allowed} more"
+        return None
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
@@ -46,9 +66,7 @@ class Pdb(Plugin):
                 continue
             violates = False
             for budget in self._budgets.get(task.namespace, ()):
-                if task.name in budget.disrupted_pods:
-                    continue
-                if not matches_selector(budget.selector, task.labels):
+                if not _covers(budget, task):
                     continue
                 # Volcano subtracts from every budget of a pod, also when another protects it.
                 key = (budget.namespace, budget.name)
@@ -57,6 +75,15 @@ class Pdb(Plugin):
             if not violates:
                 victims.append(task)
         return victims
+
+
+def _covers(budget: DisruptionBudget, task: Task) -> bool:
+    """Whether the eviction of a task counts against the budget."""
+    return (
+        task.namespace == budget.namespace
+        and task.name not in budget.disrupted_pods
+        and matches_selector(budget.selector, task.labels)
+    )
 
 
 def _selects(budget: DisruptionBudget) -> bool:

@@ -31,6 +31,7 @@ from pumice_builtin_plugins.capacity.queues import (
 from pumice_builtin_plugins.capacity.reclaim import VictimSelection
 from pumice_builtin_plugins.capacity.tree import flat_queues, queue_tree
 from pumice_builtin_plugins.kube.feature_gates import is_enabled
+from pumice_builtin_plugins.quota.eviction import RECLAIM_KINDS, returned_with
 from pumice_builtin_plugins.quota.min_resources import (
     deduct_gated,
     min_request,
@@ -80,6 +81,8 @@ class Capacity(Plugin):
         @classmethod
         def _not_negative(cls, value: int) -> int:
             return max(value, 0)
+
+    beyond_upstream = frozenset({"protected"})
 
     @hookimpl
     def on_session_open(self) -> None:
@@ -177,6 +180,18 @@ class Capacity(Plugin):
         return any(q.stays_deserved(request) for q in (leaf, *ancestors) if q is not None)
 
     # -- victims
+
+    @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Nothing is reclaimed from a queue that holds no more than it deserves."""
+        if context.kind not in RECLAIM_KINDS or task.queue not in self._queues:
+            return None
+        selection = self._victim_selection()
+        for returned in returned_with(task, context):
+            selection.give_back(returned)
+        if selection.exceeds_deserved(task):
+            return None
+        return f"queue {task.queue} holds no more than it deserves"
 
     @hookimpl
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from pumice import Task
 from pumice_builtin_plugins.capacity.queues import CapacityQueue
-from pumice_builtin_plugins.quota.resource_columns import ResourceColumns, subtract_request
+from pumice_builtin_plugins.quota.resource_columns import (
+    ResourceColumns,
+    add_request,
+    subtract_request,
+)
 
 
 class VictimSelection:
@@ -35,6 +39,15 @@ class VictimSelection:
     def above_deserved(self, candidates: Sequence[Task]) -> list[Task]:
         """The candidates that their queues hold beyond guarantee and deserved."""
         return [task for task in candidates if self._select(task)]
+
+    def give_back(self, task: Task) -> None:
+        """Count a task that is evicted already as if its queues still held it."""
+        for member in self._queues[task.queue].path:
+            add_request(self._remaining_of(member), task)
+
+    def exceeds_deserved(self, task: Task) -> bool:
+        """Whether the task's queue holds more than it deserves of what the task requests."""
+        return self._exceeds_deserved(self._queues[task.queue], task)
 
     def _select(self, task: Task, reclaimer: tuple[CapacityQueue, Task] | None = None) -> bool:
         queue = self._queues.get(task.queue)

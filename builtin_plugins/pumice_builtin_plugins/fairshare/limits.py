@@ -31,6 +31,15 @@ def over_limit(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | No
     return None
 
 
+def exceeded_limit(leaf: FairQueue, added: Quantities) -> str | None:
+    """What a queue or an ancestor holds beyond its limit since something was added."""
+    for queue in leaf.limited_path:
+        i = _first_exceeded(queue.allocated, added, queue.quota.limit, counted=True)
+        if i is not None:
+            return f"queue {queue.name} would hold more {NAMES[i]} than its limit"
+    return None
+
+
 def over_quota(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
     """Only non-preemptible jobs must stay within the quota."""
     if job.preemptible:
@@ -45,10 +54,15 @@ def over_quota(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | No
     return None
 
 
-def _first_exceeded(allocated: list[int], requested: Quantities, bounds: Bounds) -> int | None:
-    """The position of the first requested resource that would exceed its bound."""
+def _first_exceeded(
+    allocated: list[int], requested: Quantities, bounds: Bounds, *, counted: bool = False
+) -> int | None:
+    """The position of the first requested resource that would exceed its bound.
+
+    ``counted``: allocated has the request already.
+    """
     for i in (0, 1, 2):
-        if requested[i] > 0 and bounds[i] < allocated[i] + requested[i]:
+        if requested[i] > 0 and bounds[i] < allocated[i] + (0 if counted else requested[i]):
             return i
     return None
 

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, field_validator
 
 from pumice import (
     Duration,
+    EvictionContext,
     Job,
     NodeView,
     Plan,
@@ -20,15 +21,23 @@ from pumice import (
     hookimpl,
 )
 from pumice_builtin_plugins.fairshare.division import set_fair_shares
-from pumice_builtin_plugins.fairshare.limits import over_quota, refusal
+from pumice_builtin_plugins.fairshare.limits import exceeded_limit, over_quota, refusal
 from pumice_builtin_plugins.fairshare.order import JobQuantities, QueueOrder
 from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
     TaskQuantities,
     add_up,
     as_resource,
+    plus,
+    within,
 )
-from pumice_builtin_plugins.fairshare.queues import build_tree, count_jobs, exact, top_queues
+from pumice_builtin_plugins.fairshare.queues import (
+    below_common_ancestor,
+    build_tree,
+    count_jobs,
+    exact,
+    top_queues,
+)
 from pumice_builtin_plugins.fairshare.reclaim import (
     Reclaimer,
     ReclaimValidator,
@@ -44,6 +53,7 @@ from pumice_builtin_plugins.fairshare.usage import (
     WindowType,
     read_usage,
 )
+from pumice_builtin_plugins.quota.eviction import RECLAIM_KINDS, returned_with
 from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
 
@@ -56,6 +66,8 @@ class FairShare(Plugin):
     """
 
     shortcuts = (QUEUE_BOOKS,)
+
+    beyond_upstream = frozenset({"protected"})
 
     class Options(Plugin.Options):
         k: float = Field(
@@ -71,6 +83,12 @@ class FairShare(Plugin):
             ),
             description="How many times the reclaimer's utilization ratio a queue must have to "
             "lose over-quota resources; at least 1.",
+        )
+        enforce_limits: bool = Field(
+            False,
+            alias="enforceLimits",
+            description="Refuse every placement beyond a limit, whichever plugins and actions "
+            "the policy has; KAI leaves that to its filters.",
         )
         window: Duration = Field(
             0.0,
@@ -180,6 +198,24 @@ class FairShare(Plugin):
     # -- reclaim
 
     @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Nothing is reclaimed from a queue that holds no more than it deserves.
+
+        So much must hold for every queue up to those that both jobs' queues are below.
+        """
+        if context.job is None or context.kind not in RECLAIM_KINDS:
+            return None
+        victim = self._queues[task.queue]
+        theirs = below_common_ancestor(self._queues[context.job.queue], victim)[1]
+        returned = add_up(map(self._quantities.accepted, returned_with(task, context)))
+        for queue in victim.path:
+            if within(plus(queue.allocated, returned), queue.allocatable):
+                return f"queue {queue.name} holds no more than it deserves"
+            if queue is theirs:
+                break
+        return None
+
+    @hookimpl
     def can_reclaim_resources(self, job: Job) -> bool:
         required = self._jobs.next_request(job)
         return may_reclaim(self._queues[job.queue], required, job.preemptible)
@@ -206,8 +242,11 @@ class FairShare(Plugin):
     # -- events
 
     @hookimpl
-    def on_allocate(self, task: Task) -> None:
+    def on_allocate(self, task: Task) -> str | None:
         self._count(task, 1)
+        if not self.options.enforce_limits or task.job is None:
+            return None
+        return exceeded_limit(self._queues[task.job.queue], self._quantities.accepted(task))
 
     @hookimpl
     def on_deallocate(self, task: Task) -> None:

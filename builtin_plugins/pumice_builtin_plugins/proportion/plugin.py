@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pumice import PERMIT, Job, Plugin, Queue, Resource, Task, hookimpl
+from pumice import PERMIT, EvictionContext, Job, Plugin, Queue, Resource, Task, hookimpl
 from pumice_builtin_plugins.proportion.water_fill import water_fill
+from pumice_builtin_plugins.quota.eviction import RECLAIM_KINDS, returned_with
 from pumice_builtin_plugins.quota.min_resources import deduct_gated, min_request, refuse, refuse_for
 from pumice_builtin_plugins.quota.queue_accounts import (
     QueueAccount,
@@ -34,6 +35,8 @@ class Proportion(Plugin):
     """
 
     shortcuts = (QUEUE_BOOKS,)
+
+    beyond_upstream = frozenset({"protected"})
 
     @hookimpl
     def on_session_open(self) -> None:
@@ -91,6 +94,19 @@ class Proportion(Plugin):
         return self._fits(queue, self._columns.total_request(tasks))
 
     # -- victims
+
+    @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """Nothing is reclaimed from a queue that holds no more than it deserves."""
+        if task.job is None or context.kind not in RECLAIM_KINDS:
+            return None
+        account = self._accounts[task.job.queue]
+        held = list(account.allocated)
+        for returned in returned_with(task, context):
+            add_request(held, returned)
+        if exceeds(held, account.bound):
+            return None
+        return f"queue {task.job.queue} holds no more than it deserves"
 
     @hookimpl
     def reclaimable(self, candidates: Sequence[Task]) -> Sequence[Task]:

@@ -27,7 +27,8 @@ def rest_of(job: Job) -> list[Task] | None:
         return None
     if job.by_status[TaskStatus.ALLOCATED] or job.by_status[TaskStatus.BINDING]:
         return None
-    return job.having(*PREEMPTABLE_STATUSES)
+    rest = job.having(*PREEMPTABLE_STATUSES)
+    return rest if all(task.preemptable for task in rest) else None
 
 
 def jobs_of(tasks: Iterable[Task]) -> list[Job]:

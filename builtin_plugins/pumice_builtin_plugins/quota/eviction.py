@@ -1,0 +1,21 @@
+"""What a queue would hold if a victim were spared."""
+
+from __future__ import annotations
+
+from pumice import ACTIVE_STATUSES, EvictionContext, EvictionKind, Task, TaskStatus
+
+RECLAIM_KINDS = frozenset({EvictionKind.TASK_RECLAIM, EvictionKind.GANG_RECLAIM})
+"""The evictions for a job of another queue."""
+
+
+def returned_with(task: Task, context: EvictionContext) -> list[Task]:
+    """The victims of a plan that its queue would have again if the task were spared.
+
+    None while it is not evicted yet; all of its gang where nothing of the gang is left.
+    """
+    if task.status is not TaskStatus.RELEASING:
+        return []
+    job = task.job
+    if job is None or job.count(*ACTIVE_STATUSES):
+        return [task]
+    return [victim for victim in context.victims if victim.job is job]
