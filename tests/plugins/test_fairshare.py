@@ -1,6 +1,7 @@
 """Fair shares: their values, the queue order, and what a queue may hold."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -9,6 +10,7 @@ from pumice.errors import PolicyError
 from pumice.model.facts import Queue
 from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
+from pumice_builtin_plugins.fairshare.division import ResourceShare, divide_with_guarantees
 from pumice_builtin_plugins.fairshare.quantities import NAMES
 from pumice_builtin_plugins.fairshare.queues import quota_of
 from tests.plugins._fair import INF, FairWorld, ask, bound
@@ -33,22 +35,24 @@ class TestTerms:
             limit=bound(INF, 1000, 20),
             over_quota_weight=Resource(1, 2, {GPU: 3}),
         )
-        assert quota_of(queue) == ((500, 10, 2000), (1000, 20, INF), (1, 2, 3))
+        assert quota_of(queue)[:3] == ((500, 10, 2000), (1000, 20, INF), (1, 2, 3))
 
     def test_a_kai_queue_that_says_nothing_may_have_nothing(self):
-        assert quota_of(Queue("q", family="kai")) == ((0, 0, 0), (0, 0, 0), (0, 0, 0))
+        assert quota_of(Queue("q", family="kai")) == ((0, 0, 0),) * 4
 
     def test_a_volcano_queue_shares_by_its_weight_without_limit(self):
-        assert quota_of(Queue("q", weight=3)) == ((0, 0, 0), (INF, INF, INF), (3, 3, 3))
+        assert quota_of(Queue("q", weight=3))[:3] == ((0, 0, 0), (INF, INF, INF), (3, 3, 3))
 
-    def test_a_volcano_queue_deserves_the_larger_of_deserved_and_guarantee(self):
+    def test_a_volcano_queue_has_deserved_capability_and_guarantee(self):
         queue = Queue(
             "q",
             deserved=Resource(1000, 5, {GPU: 1000}),
             guarantee=Resource(500, 9, {}),
             limit=Resource(4000, INF, {}),
         )
-        assert quota_of(queue)[:2] == ((1000, 9, 1000), (4000, INF, INF))
+        quota = quota_of(queue)
+        assert quota[:2] == ((1000, 5, 1000), (4000, INF, INF))
+        assert quota.guarantee == (500, 9, 0)
 
     def test_what_is_below_a_unit_of_a_bound_can_never_be_used(self):
         assert quota_of(Queue("q", family="kai", deserved=bound(0.3333))).deserved[2] == 333
@@ -64,6 +68,15 @@ class TestShares:
         world.open("fairshare")
         # 6 GPUs beyond the quota: 1.5 and 4.5, and the older queue gets the unit that is left
         assert world.shares("a", "b") == [4, 4]
+
+    def test_a_guarantee_is_the_least_share_and_not_an_addition(self):
+        rich, poor = ResourceShare(0, INF, Fraction(1), 12), ResourceShare(0, INF, Fraction(1), 12)
+        rich.guarantee = 4
+        divide_with_guarantees(12, [rich, poor], Fraction(1))
+        assert (rich.fair_share, poor.fair_share) == (6, 6)
+        rich.guarantee = 9
+        divide_with_guarantees(12, [rich, poor], Fraction(1))
+        assert (rich.fair_share, poor.fair_share) == (9, 3)
 
     def test_a_queue_that_asks_for_nothing_has_no_share(self, world):
         world.node(gpu=8)

@@ -27,6 +27,7 @@ class ResourceShare:
     request: int
     priority: int = 0
     usage: Fraction = _ZERO
+    guarantee: float = 0
     fair_share: int = 0
 
     @property
@@ -52,15 +53,35 @@ def set_fair_shares(
                 request=queue.request[i],
                 priority=queue.priority,
                 usage=queue.usage[i],
+                guarantee=queue.quota.guarantee[i],
             )
             for queue in queues
         ]
-        divide(total[i], shares, k, unit)
+        divide_with_guarantees(total[i], shares, k, unit)
         fair_shares.append([share.fair_share for share in shares])
     for queue, cpu, memory, gpus in zip(queues, *fair_shares, strict=True):
         queue.set_fair_share((cpu, memory, gpus), cluster_total)
         if queue.children:
             set_fair_shares(queue.fair_share, queue.children, k, cluster_total)
+
+
+def divide_with_guarantees(
+    total: int, shares: Sequence[ResourceShare], k: Fraction, unit: int = 1
+) -> None:
+    """Divide one resource so that no queue gets less than its guarantee, if it requests so much.
+
+    A queue that would get less has its guarantee, and the others divide the rest.
+    """
+    others = list(shares)
+    while True:
+        divide(max(total, 0), others, k, unit)
+        short = [s for s in others if s.fair_share < min(s.guarantee, s.requestable)]
+        if not short:
+            return
+        for share in short:
+            share.fair_share = int(min(share.guarantee, share.requestable))
+            total -= share.fair_share
+        others = [share for share in others if share not in short]
 
 
 def divide(total: int, shares: Sequence[ResourceShare], k: Fraction, unit: int = 1) -> int:

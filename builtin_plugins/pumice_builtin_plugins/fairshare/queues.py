@@ -24,11 +24,12 @@ Fractions = tuple[Fraction, Fraction, Fraction]
 
 
 class QueueQuota(NamedTuple):
-    """Quota, limit and over-quota weight of a queue."""
+    """Quota, limit, over-quota weight and guarantee of a queue."""
 
     deserved: Bounds
     limit: Bounds
     over_quota_weight: Fractions
+    guarantee: Bounds = NOTHING
 
 
 def quota_of(queue: Queue) -> QueueQuota:
@@ -37,28 +38,26 @@ def quota_of(queue: Queue) -> QueueQuota:
     =================  =====================  ================================================
     here               KAI                    Volcano
     =================  =====================  ================================================
-    deserved           quota (unset: 0)       larger of deserved and guarantee (unset: 0)
+    deserved           quota (unset: 0)       deserved (unset: 0)
     limit              limit (unset: 0)       capability (unset: unlimited)
     over_quota_weight  overQuotaWeight (0)    weight, the same for each resource (1)
+    guarantee          none                   guarantee (unset: 0)
     =================  =====================  ================================================
 
-    KAI's -1 (unlimited) is ``math.inf`` in the facts.
+    KAI's -1 (unlimited) is ``math.inf`` in the facts. A guarantee is the least fair share of a
+    queue that requests so much, not an addition to it.
     """
     if queue.family == "kai":
         weights = queue.over_quota_weight or Resource()
         return QueueQuota(
             _bounds(queue.deserved, 0), _bounds(queue.limit, 0), _fractions(weights, NAMES)
         )
-    deserved, guarantee = _bounds(queue.deserved, 0), _bounds(queue.guarantee, 0)
     weight = Fraction(queue.weight)
     return QueueQuota(
-        (
-            max(deserved[0], guarantee[0]),
-            max(deserved[1], guarantee[1]),
-            max(deserved[2], guarantee[2]),
-        ),
+        _bounds(queue.deserved, 0),
         _bounds(queue.limit, math.inf),
         (weight, weight, weight),
+        _bounds(queue.guarantee, 0),
     )
 
 
@@ -139,8 +138,9 @@ class FairQueue:
         """Set the fair share and what follows from it."""
         self.fair_share = fair_share
         deserved, limit = self.quota.deserved, self.quota.limit
+        guarantee = self.quota.guarantee
         first, second, third = (
-            min(limit[i], max(deserved[i], fair_share[i])) for i in range(len(NAMES))
+            min(limit[i], max(deserved[i], guarantee[i], fair_share[i])) for i in range(len(NAMES))
         )
         self.allocatable = (first, second, third)
         cpu, memory, gpus = (
