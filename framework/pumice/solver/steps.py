@@ -147,7 +147,7 @@ class Steps:
 
     def _new_sequence(self, recorded: Iterable[str] = ()) -> VictimSequence:
         victims = self._rules.victims(self._job)
-        return VictimSequence(victims, self._batches, self._may_evict, recorded)
+        return VictimSequence(victims, self._batches, recorded, may_evict=self._may_evict)
 
     def _may_evict(self, tasks: list[Task]) -> bool:
         session = self._session

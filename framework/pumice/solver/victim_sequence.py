@@ -32,8 +32,9 @@ class VictimSequence:
         self,
         victims: QueueTree,
         batches: TaskBatches,
-        may_evict: Callable[[list[Task]], bool],
         recorded: Iterable[str] = (),
+        *,
+        may_evict: Callable[[list[Task]], bool] = lambda tasks: True,
     ) -> None:
         """``recorded`` are uids of victims of earlier steps: their groups are left out.
 

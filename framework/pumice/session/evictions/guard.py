@@ -105,7 +105,7 @@ class EvictionGuard:
                     return "the evictions would not complete the gang that they are for"
             if settings.minimal:
                 spare_needless_victims(self._session, plan)
-        elif settings.atomic and not plan.is_complete():
+        elif settings.atomic and any(plan.breaks(job) for job in plan.victim_jobs):
             return "a gang would be left below its minimum"
         return self._reversal(plan) or self._protections(plan)
 

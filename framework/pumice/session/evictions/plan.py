@@ -98,6 +98,12 @@ class EvictionPlan:
         self._read()
         return True
 
+    def breaks(self, job: Job) -> bool:
+        """Whether the plan leaves a gang below its minimum that has it without the plan."""
+        lost = sum(1 for victim in self.victims if victim.task.job is job)
+        held = job.ready_count + job.waiting_count + job.pending_best_effort
+        return is_broken(job) and held + lost >= job.min_available
+
     def is_complete(self) -> bool:
         """Whether all gangs that the plan concerns have their minimum, or nothing."""
         ask = self._session.ask
