@@ -20,12 +20,13 @@ from tests.evictions.objects import (
     add,
     exceeds,
 )
-from tests.evictions.placement import over_capacity
+from tests.evictions.placement import Present, over_capacity
 
 KINDS = {
     "node-capacity": "node over capacity",
     "filter": "filter broken at a bind",
     "gang-bound": "gang bound below its minimum",
+    "best-effort-gang": "gang of pods without requests bound below its minimum",
     "queue-limit": "queue over its limit",
     "protected": "protected pod evicted",
     "budget": "disruption budget exceeded",
@@ -45,7 +46,9 @@ KINDS = {
     "repeated": "pod evicted again for the same gang",
 }
 """Every kind of violation, and what it means."""
-ADVISORY = frozenset({"leaf-within-share", "spareable-share", "promise-lost", "repeated"})
+ADVISORY = frozenset(
+    {"best-effort-gang", "leaf-within-share", "spareable-share", "promise-lost", "repeated"}
+)
 """Kinds that are reported but no promise of the policy."""
 
 
@@ -68,6 +71,8 @@ class Rules:
     budgets: bool = True
     deserved_is_limit: bool = False
     """Volcano queues may not take more than they deserve."""
+    gpus_of_100_mib: bool = False
+    """KAI's count of pending pods that ask for GPU memory."""
 
 
 UNBOUND_ACTIONS = frozenset({"evict_stale_gangs", "shuffle"})
@@ -106,6 +111,14 @@ class CycleCheck:
         return self.violations
 
     # -- where everything is
+
+    @cached_property
+    def evicted_in_order(self) -> list[Any]:
+        """The evictions, each pod once."""
+        return [e for e in self.decisions.evictions if self.evicted[e.uid] is e]
+
+    def _gang(self, uid: str) -> Gang | None:
+        return self.cluster.pods[uid].gang
 
     @cached_property
     def after_binds(self) -> dict[str, dict[str, Pod]]:
@@ -152,7 +165,23 @@ class CycleCheck:
         for gang in self._gangs(self.binds):
             running = gang.running() + sum(1 for pod in gang.pods if pod.uid in self.binds)
             if running < gang.minimum:
-                self.report("gang-bound", f"{gang.uid}: {running} of {gang.minimum}")
+                kind = (
+                    "gang-bound"
+                    if running + self._best_effort(gang) < gang.minimum
+                    else ("best-effort-gang")
+                )
+                self.report(kind, f"{gang.uid}: {running} of {gang.minimum}")
+
+    def _best_effort(self, gang: Gang) -> int:
+        """Pending pods that request nothing, which Volcano counts as ready."""
+        if gang.family == "kai":
+            return 0
+        placed = {*self.binds, *self.promises}
+        return sum(
+            1
+            for pod in gang.pods
+            if pod.request.keys() == {PODS} and not pod.node and pod.uid not in placed
+        )
 
     def _check_promises(self) -> None:
         cluster, present = self.cluster, self.at_last
@@ -236,8 +265,8 @@ class CycleCheck:
 
     def _check_plans(self) -> None:
         plans: dict[str, list[Any]] = defaultdict(list)
-        for eviction in self.decisions.evictions:
-            if eviction.claimant and self.evicted[eviction.uid] is eviction:
+        for eviction in self.evicted_in_order:
+            if eviction.claimant:
                 plans[eviction.claimant].append(eviction)
         held: dict[str, Amounts] | None = None
         for claimant, evictions in plans.items():
@@ -267,7 +296,7 @@ class CycleCheck:
         running = gang.running()
         gained = sum(1 for p in gang.pods if p.uid in self.binds or p.uid in self.promises)
         lost = sum(1 for p in gang.pods if p.uid in self.evicted and p.node)
-        if not gained or running + gained - lost < gang.minimum:
+        if not gained or running + gained - lost + self._best_effort(gang) < gang.minimum:
             self.report(
                 "no-plan",
                 f"{gang.uid}: {running}+{gained}-{lost} of {gang.minimum}, "
@@ -276,7 +305,26 @@ class CycleCheck:
 
     # -- victims that could stay
 
+    def _at_plan(self, claimant: Gang, evictions: list[Any]) -> Present:
+        """Node → pods once this plan and those before it are carried out."""
+        last = {eviction.uid for eviction in evictions}
+        gone: set[str] = set()
+        for eviction in self.evicted_in_order:
+            gone.add(eviction.uid)
+            last.discard(eviction.uid)
+            if not last:
+                break
+        present = {
+            name: {uid: pod for uid, pod in pods.items() if uid not in gone}
+            for name, pods in self.after_binds.items()
+        }
+        own = [number for number, uid in enumerate(self.promises) if self._gang(uid) is claimant]
+        for uid, node in list(self.promises.items())[: max(own, default=-1) + 1]:
+            present[node][uid] = self.cluster.pods[uid]
+        return present
+
     def _check_spareable(self, claimant: Gang, evictions: list[Any]) -> None:
+        present = self._at_plan(claimant, evictions)
         by_gang: dict[str, list[Pod]] = defaultdict(list)
         for eviction in evictions:
             pod = self.cluster.pods[eviction.uid]
@@ -294,33 +342,39 @@ class CycleCheck:
             minimum = gang.minimum if gang is not None else 1
             if left >= minimum or minimum <= 1:
                 for pod in victims:
-                    self._report_spared(claimant, [pod], evictions[0].action)
+                    self._report_spared(claimant, [pod], present, evictions[0].action)
             else:
-                self._check_gang_spareable(claimant, victims, minimum - left, evictions[0].action)
+                self._check_gang_spareable(
+                    claimant, victims, minimum - left, present, evictions[0].action
+                )
 
     def _check_gang_spareable(
-        self, claimant: Gang, victims: list[Pod], needed: int, action: str
+        self, claimant: Gang, victims: list[Pod], needed: int, present: Present, action: str
     ) -> None:
         """A gang that went whole could stay if enough of it fits together."""
         if needed > len(victims):
             return
         together: list[Pod] = []
         for pod in victims:
-            if self._fits_back([*together, pod]) is not None:
+            if self._fits_back([*together, pod], present) is not None:
                 together.append(pod)
         if len(together) >= needed:
-            self._report_spared(claimant, together, action)
+            self._report_spared(claimant, together, present, action)
 
-    def _report_spared(self, claimant: Gang, pods: list[Pod], action: str) -> None:
-        kind = self._fits_back(pods, claimant)
+    def _report_spared(
+        self, claimant: Gang, pods: list[Pod], present: Present, action: str
+    ) -> None:
+        kind = self._fits_back(pods, present, claimant)
         if kind is not None:
             names = ", ".join(pod.key for pod in pods)
             self.report(kind, f"{names}, {action} for {claimant.uid}")
 
-    def _fits_back(self, pods: list[Pod], claimant: Gang | None = None) -> str | None:
+    def _fits_back(
+        self, pods: list[Pod], at_plan: Present, claimant: Gang | None = None
+    ) -> str | None:
         """The kind of violation if these victims could stay beside everything promised."""
         cluster = self.cluster
-        present = dict(self.at_last)
+        present = dict(at_plan)
         for pod in pods:
             if pod.uid in self.promises:  # It has moved; its new place becomes free.
                 name = self.promises[pod.uid]
@@ -331,8 +385,10 @@ class CycleCheck:
             node = cluster.nodes[name]
             if over_capacity(node, present[name].values()):
                 return None
-        checked = {uid: name for uid, name in self.promises.items() if uid not in {p.uid for p in pods}}
-        for uid, name in checked.items():
+        back = {pod.uid for pod in pods}
+        for uid, name in self.promises.items():
+            if uid not in present[name] or uid in back:
+                continue
             if cluster.filters.refusal(cluster.pods[uid], cluster.nodes[name], present):
                 return None
         used = self._usage(present)
@@ -351,11 +407,10 @@ class CycleCheck:
 
     @cached_property
     def shares(self) -> shares.Shares:
-        return shares.compute(self.cluster, tree=self.rules.tree)
+        rules = self.rules
+        return shares.compute(self.cluster, tree=rules.tree, gpus_of_100_mib=rules.gpus_of_100_mib)
 
-    def _check_shares(
-        self, claimant: Gang, evictions: list[Any], held: dict[str, Amounts]
-    ) -> None:
+    def _check_shares(self, claimant: Gang, evictions: list[Any], held: dict[str, Amounts]) -> None:
         """Test each victim before it goes; the pods that a gang needs go as one."""
         cluster = self.cluster
         surplus: dict[str, int] = {}
@@ -384,9 +439,7 @@ class CycleCheck:
         cluster = self.cluster
         tree = self.rules.tree or gang.family == "kai"
         mine, theirs = (
-            cluster.levelled(claimant.queue, gang.queue)
-            if tree
-            else (claimant.queue, gang.queue)
+            cluster.levelled(claimant.queue, gang.queue) if tree else (claimant.queue, gang.queue)
         )
         above = self.shares.above(theirs, held[theirs])
         if not above and gang.family == "kai":
@@ -463,5 +516,3 @@ def _protection(pod: Pod, *, claimed: bool) -> str:
     if gang is not None and gang.family == "kai":
         return "" if gang.preemptible else "non-preemptible"
     return "" if pod.preemptable else "not preemptable"
-
-

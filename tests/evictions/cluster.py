@@ -101,11 +101,18 @@ class Cluster:
         for uid in {eviction.uid for eviction in decisions.evictions}:
             self.take(self.pods[uid])
 
-    def remove_gang(self, uid: str) -> None:
-        """Take a gang out with its pods."""
-        for pod in self.gangs.pop(uid).pods:
+    def remove_gang(self, uid: str) -> list[Pod]:
+        """Take a gang out with its pods; the pods."""
+        pods = self.gangs.pop(uid).pods
+        for pod in pods:
             self.take(pod)
             del self.pods[pod.uid]
+        return pods
+
+    def return_gang(self, gang: Gang) -> None:
+        """Put a gang back whose pods are all pending."""
+        self.gangs[gang.uid] = gang
+        self.pods |= {pod.uid: pod for pod in gang.pods}
 
     # -- queues
 

@@ -40,10 +40,11 @@ class _Drawing:
 
     def items(self) -> Items:
         dice = self.dice
-        self.busy = dice.choice([0.5, 0.7, 0.85, 0.95])
-        """How much of the cluster is taken at the start, about."""
+        jobs = dice.randint(3, 14)
         self.with_gpus = self.family == "kai" or dice.random() < 0.5
-        nodes = [self._node(f"n{number}") for number in range(dice.randint(2, 8))]
+        nodes = [
+            self._node(f"n{number}") for number in range(dice.randint(2, max(2, min(8, jobs // 2))))
+        ]
         classes = _CLASSES[self.family] | _SYSTEM
         items: Items = [
             *nodes,
@@ -62,12 +63,12 @@ class _Drawing:
         queues = self._queues(cpu, gpu)
         items += queues
         leaves = [q["metadata"]["name"] for q in queues if q["metadata"]["name"][0] == "q"]
-        # Few jobs run in most of the queues at first, so that others have to take it back.
-        skew = [dice.choice([1, 1, 3, 8]) for _ in leaves]
-        for number in range(dice.randint(3, 14)):
-            items += self._job(f"j{number}", dice.choices(leaves, skew)[0])
+        for number in range(jobs):
+            items += self._job(f"j{number}", dice.choice(leaves))
         if dice.random() < 0.25:
             items.append(self._budget())
+        # Some queues hold most of the cluster at first, so that the others must take it back.
+        self.busy = {name: dice.choice([0.2, 0.6, 0.95, 0.95]) for name in leaves}
         self._start_jobs(items)
         return items
 
@@ -81,12 +82,12 @@ class _Drawing:
             "disk": dice.choice(["ssd", "hdd"]),
         }
         room = {
-            "cpu": str(dice.choice([2, 4, 4, 8, 8, 16])),
+            "cpu": str(dice.choice([2, 4, 4, 8, 16])),
             "memory": f"{dice.choice([8, 16, 32])}Gi",
             "pods": str(dice.choice([3, 5, 20, 110])),
         }
         if self.with_gpus and dice.random() < 0.7:
-            room[GPU] = str(dice.choice([1, 2, 4, 8]))
+            room[GPU] = str(dice.choice([1, 2, 2, 4, 8]))
             labels |= {
                 "nvidia.com/gpu.memory": str(dice.choice([16000, 16000, 40000])),
                 "nvidia.com/gpu.count": room[GPU],
@@ -204,9 +205,7 @@ class _Drawing:
         labels = {"app": dice.choice("xyz")} if dice.random() < 0.9 else {}
         pods = []
         for number in range(count):
-            pod = self._object(
-                "v1", "Pod", f"{name}-{number}", namespace, spec=dict(template)
-            )
+            pod = self._object("v1", "Pod", f"{name}-{number}", namespace, spec=dict(template))
             pod["metadata"] |= {
                 "uid": f"{namespace}-{name}-{number}",
                 "labels": dict(labels),
@@ -221,7 +220,7 @@ class _Drawing:
         requests: dict[str, str] = {}
         annotations: dict[str, str] = {}
         if dice.random() > 0.04:
-            requests["cpu"] = dice.choice(["250m", "500m", "1", "1", "2", "3"])
+            requests["cpu"] = dice.choice(["250m", "500m", "1", "2", "2", "3", "4"])
             requests["memory"] = f"{dice.choice([1, 1, 2, 4, 6])}Gi"
             if self.with_gpus and dice.random() < (0.7 if self.family == "kai" else 0.4):
                 shared = dice.random() if self.family == "kai" else 1
@@ -259,7 +258,9 @@ class _Drawing:
         drawn = dice.random()
         term = {
             "labelSelector": {"matchLabels": {"app": dice.choice("xyz")}},
-            "topologyKey": dice.choice(["kubernetes.io/hostname", "kubernetes.io/hostname", "zone"]),
+            "topologyKey": dice.choice(
+                ["kubernetes.io/hostname", "kubernetes.io/hostname", "zone"]
+            ),
         }
         if drawn < 0.08:
             return {"podAntiAffinity": {required: [term]}}
@@ -292,16 +293,14 @@ class _Drawing:
     def _start_jobs(self, items: Items) -> None:
         """Let gangs run where they fit, until the cluster is as full as it should be."""
         cluster = Cluster(items)
-        objects = {
-            item["metadata"]["uid"]: item for item in items if item["kind"] == "Pod"
-        }
+        objects = {item["metadata"]["uid"]: item for item in items if item["kind"] == "Pod"}
         groups = {
             f"{item['metadata']['namespace']}/{item['metadata']['name']}": item
             for item in items
             if item["kind"] == "PodGroup"
         }
         for gang in cluster.gangs.values():
-            if self.dice.random() > self.busy:
+            if self.dice.random() > self.busy[gang.queue]:
                 continue
             for pod in gang.pods:
                 self._start(cluster, pod)
@@ -362,5 +361,3 @@ class _Drawing:
             "startTime": at,
             "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}],
         }
-
-

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pumice.backends.memory import MemoryBackend
 from pumice.config import Policy, load_policy
@@ -12,17 +14,19 @@ from pumice.scheduler import Scheduler
 from tests.evictions.checks import CycleCheck, Rules, Violation
 from tests.evictions.cluster import Cluster
 from tests.evictions.generator import NOW
-from tests.evictions.objects import Object
+from tests.evictions.objects import Gang, Object
 
 CYCLES = 30
 QUIET = 10
 """In so many cycles at the end nothing may be evicted."""
 SECONDS = 10.0
 """From cycle to cycle."""
+IDLE, STRIDE = 3, 4
+"""After so many cycles in a row without a new decision, only one of so many is run."""
 RULES = {
     "pumice": Rules(deserved_is_limit=True),
     "volcano": Rules(tree=False, min_runtime=False, budgets=False, deserved_is_limit=True),
-    "kai": Rules(budgets=False),
+    "kai": Rules(budgets=False, gpus_of_100_mib=True),
 }
 
 
@@ -47,37 +51,89 @@ class Run:
     """One cluster under one policy."""
 
     def __init__(
-        self, items: Sequence[Object], policy: Policy, rules: Rules, *, verify: bool = False
+        self,
+        items: Sequence[Object],
+        policy: Policy,
+        rules: Rules,
+        *,
+        churn: int | None = None,
+        verify: bool = False,
     ) -> None:
         self.cluster, self.rules = Cluster(items), rules
         inventory = read_objects([("", item) for item in items])
         if inventory.problems:
             raise ValueError(f"the generator made a bad object: {inventory.problems[0]}")
         self.backend = MemoryBackend(inventory, now=NOW, between="recreate")
+        self._changes = {} if churn is None else _draw_changes(self.cluster, churn)
+        self._held_back = self._hold_back()
         self.scheduler = Scheduler(self.backend, policy, verify=verify)
         self.result = Result()
         self._pairs: dict[tuple[str, str], int] = {}
         self._victims: set[tuple[str, str]] = set()
+        self._waiting: dict[str, str] = {}
         self._awaited: dict[str, str] = {}
         """Promised with evictions in the cycle before: uid → node."""
 
     def cycles(self, count: int = CYCLES) -> Result:
-        """Run and check so many cycles."""
+        """Run and check so many cycles; time passes in those that are left out."""
+        idle = 0
         for number in range(1, count + 1):
-            self._cycle(number, last=number > count - QUIET)
+            if self._change(number):
+                idle = 0
+            if idle < IDLE or number % STRIDE == count % STRIDE:
+                decided = self._cycle(number, last=number > count - QUIET)
+                idle = 0 if decided else idle + 1
+            self.backend.step(SECONDS)
         self.scheduler.close()
         return self.result
 
-    def _cycle(self, number: int, *, last: bool) -> None:
+    # -- jobs that come and go
+
+    def _hold_back(self) -> dict[str, tuple[Gang, Any, dict[str, Any]]]:
+        """Take out what arrives later: gang, and the facts of its group and pods."""
+        held = {}
+        for uid in [uid for uid, (_, arrives) in self._changes.items() if arrives]:
+            held[uid] = (self.cluster.gangs[uid], *self._remove(uid))
+        return held
+
+    def _remove(self, uid: str) -> tuple[Any, dict[str, Any]]:
+        """Take a gang out of both clusters; the facts of its group and pods."""
+        pods = self.cluster.remove_gang(uid)
+        facts = self.backend.snapshot()
+        groups, rest = dict(facts.groups), dict(facts.pods)
+        gone = groups.pop(uid), {pod.uid: rest.pop(pod.uid) for pod in pods}
+        self.backend.replace(replace(facts, groups=groups, pods=rest))
+        return gone
+
+    def _change(self, number: int) -> bool:
+        """Let gangs arrive and depart; whether any did."""
+        due = [uid for uid, (cycle, _) in self._changes.items() if cycle == number]
+        for uid in due:
+            if uid in self._held_back:
+                gang, group, pods = self._held_back.pop(uid)
+                self.cluster.return_gang(gang)
+                facts = self.backend.snapshot()
+                self.backend.replace(
+                    replace(facts, groups=facts.groups | {uid: group}, pods=facts.pods | pods)
+                )
+            else:
+                self._remove(uid)
+        return bool(due)
+
+    # -- one cycle
+
+    def _cycle(self, number: int, *, last: bool) -> bool:
+        """Run and check one cycle; whether anything new was decided."""
         now = self.backend.now()
         decisions = self.scheduler.run_once()
         self.backend.advance()
-        self.backend.step(SECONDS)
         check = CycleCheck(self.cluster, decisions, number, now, self.rules)
         self.result.violations += check.run()
         self._check_history(check, last=last)
         self.result.evictions += len(check.evicted)
         self.cluster.apply(decisions, now)
+        waiting, self._waiting = self._waiting, check.promises
+        return bool(check.binds or check.evicted or check.promises != waiting)
 
     def _check_history(self, check: CycleCheck, *, last: bool) -> None:
         """What only several cycles show."""
@@ -109,3 +165,13 @@ class Run:
                 detail = f"{eviction.task}, {eviction.action} for {claimant}"
                 report.append(Violation("repeated", check.cycle, detail))
             self._victims.add(victim)
+
+
+def _draw_changes(cluster: Cluster, seed: int) -> dict[str, tuple[int, bool]]:
+    """Gang → the cycle in which it arrives (True) or departs (False)."""
+    dice = random.Random(f"churn/{seed}")
+    changes = {}
+    for uid, gang in cluster.gangs.items():
+        if dice.random() < 0.4:
+            changes[uid] = (dice.randint(2, CYCLES - QUIET - 8), not gang.running())
+    return changes

@@ -33,10 +33,16 @@ class Shares:
         ]
 
 
-def compute(cluster: Cluster, *, tree: bool = True) -> Shares:
-    """The shares at the start of a cycle. ``tree``: Volcano queues have parents that count."""
-    smallest = min((n.gpu_memory for n in cluster.nodes.values() if n.gpu_memory), default=0.0)
-    least = next((n for n in cluster.nodes.values() if n.gpu_memory == smallest), None)
+def compute(cluster: Cluster, *, tree: bool = True, gpus_of_100_mib: bool = False) -> Shares:
+    """The shares at the start of a cycle.
+
+    ``tree``: parents of Volcano queues count. ``gpus_of_100_mib``: what KAI takes a GPU to have
+    when a pending pod asks for GPU memory; otherwise the smallest GPU of the cluster counts.
+    """
+    with_gpus = (node for node in cluster.nodes.values() if node.gpu_memory)
+    least = min(with_gpus, key=lambda node: node.gpu_memory, default=None)
+    if gpus_of_100_mib:
+        least = None
     request: dict[str, Amounts] = {name: {} for name in cluster.queues}
     busy = set()
     for gang in cluster.gangs.values():
@@ -114,7 +120,8 @@ def proportion(
                 still.append(queue)
         unmet = still
         left = {name: max(remaining[name] - change[name], 0.0) for name in names}
-        if all(left[name] < 0.1 or abs(left[name] - remaining[name]) < 1e-6 for name in names):
+        empty = all(left[name] < 1e-4 for name in names if name != PODS)
+        if empty or all(abs(left[name] - remaining[name]) < 1e-6 for name in names):
             break
         remaining = left
     return deserved
@@ -185,9 +192,7 @@ def _over_quota(
     while again and amount > 0:
         again = False
         round_amount = amount
-        open_queues = [
-            queue for queue in group if wanted[queue.name] - fair[queue.name] > 1e-9
-        ]
+        open_queues = [queue for queue in group if wanted[queue.name] - fair[queue.name] > 1e-9]
         weights = sum(queue.over_quota_weight.get(name, 0) for queue in open_queues)
         if not weights:
             break
