@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,7 @@ KINDS = {
     "gang-broken": "gang left between 1 and its minimum",
     "spareable": "victim that could have been spared",
     "spareable-share": "victim that only the share of its queue required",
+    "needless": "eviction for a gang that fits elsewhere without one",
     "bound-and-evicted": "pod bound and evicted in one cycle",
     "still-evicting": "evictions in the last cycles without a change of demand",
     "mutual": "two gangs that evict each other",
@@ -47,7 +48,14 @@ KINDS = {
 }
 """Every kind of violation, and what it means."""
 ADVISORY = frozenset(
-    {"best-effort-gang", "leaf-within-share", "spareable-share", "promise-lost", "repeated"}
+    {
+        "best-effort-gang",
+        "leaf-within-share",
+        "needless",
+        "spareable-share",
+        "promise-lost",
+        "repeated",
+    }
 )
 """Kinds that are reported but no promise of the policy."""
 
@@ -89,9 +97,9 @@ class CycleCheck:
         self.rules = rules
         self.violations: list[Violation] = []
         pods = cluster.pods
-        self.binds = {bind.uid: bind for bind in decisions.binds}
-        self.promises = {p.uid: p.node for p in decisions.pipelined if p.uid in pods}
-        self.evicted = {eviction.uid: eviction for eviction in reversed(decisions.evictions)}
+        self.binds = {bind.task: bind for bind in decisions.binds}
+        self.promises = {p.task: p.node for p in decisions.pipelined if p.task in pods}
+        self.evicted = {eviction.task: eviction for eviction in reversed(decisions.evictions)}
 
     def report(self, kind: str, detail: str) -> None:
         self.violations.append(Violation(kind, self.cycle, detail))
@@ -115,7 +123,7 @@ class CycleCheck:
     @cached_property
     def evicted_in_order(self) -> list[Any]:
         """The evictions, each pod once."""
-        return [e for e in self.decisions.evictions if self.evicted[e.uid] is e]
+        return [e for e in self.decisions.evictions if self.evicted[e.task] is e]
 
     def _gang(self, uid: str) -> Gang | None:
         return self.cluster.pods[uid].gang
@@ -163,24 +171,21 @@ class CycleCheck:
             if exceeded:
                 self.report("node-capacity", f"{name}: {exceeded}")
         for gang in self._gangs(self.binds):
-            running = gang.running() + sum(1 for pod in gang.pods if pod.uid in self.binds)
+            running = gang.running() + sum(1 for pod in gang.pods if pod.key in self.binds)
             if running < gang.minimum:
                 kind = (
                     "gang-bound"
-                    if running + self._best_effort(gang) < gang.minimum
+                    if running + self._best_effort(gang, self.binds) < gang.minimum
                     else ("best-effort-gang")
                 )
                 self.report(kind, f"{gang.uid}: {running} of {gang.minimum}")
 
-    def _best_effort(self, gang: Gang) -> int:
-        """Pending pods that request nothing, which Volcano counts as ready."""
-        if gang.family == "kai":
-            return 0
-        placed = {*self.binds, *self.promises}
+    def _best_effort(self, gang: Gang, placed: Container[str]) -> int:
+        """Pods that request nothing and wait, which Volcano counts as ready."""
         return sum(
             1
             for pod in gang.pods
-            if pod.request.keys() == {PODS} and not pod.node and pod.uid not in placed
+            if pod.request.keys() == {PODS} and not pod.node and pod.key not in placed
         )
 
     def _check_promises(self) -> None:
@@ -232,8 +237,8 @@ class CycleCheck:
 
     def _check_evictions(self) -> None:
         allowed = [budget.allowed for budget in self.cluster.budgets]
-        for eviction in self.evicted.values():
-            pod = self.cluster.pods[eviction.uid]
+        for eviction in self.evicted_in_order:
+            pod = self.cluster.pods[eviction.task]
             why = f"{pod.key}, {eviction.action} for {eviction.claimant or 'nobody'}"
             claimed = eviction.action not in UNBOUND_ACTIONS
             protection = _protection(pod, claimed=claimed)
@@ -248,16 +253,16 @@ class CycleCheck:
 
     def _check_gangs(self) -> None:
         for gang in self._gangs(self.evicted):
-            before = sum(1 for pod in gang.pods if pod.node or pod.uid in self.binds)
+            before = sum(1 for pod in gang.pods if pod.node or pod.key in self.binds)
             left = [
                 pod
                 for pod in gang.pods
-                if (pod.node or pod.uid in self.binds) and pod.uid not in self.evicted
+                if (pod.node or pod.key in self.binds) and pod.key not in self.evicted
             ]
-            moved = [pod for pod in gang.pods if pod.uid in self.promises]
+            moved = [pod for pod in gang.pods if pod.key in self.promises]
             remaining = len(left) + len(moved)
             if 0 < remaining < gang.minimum <= before and left:
-                by = {self.evicted[p.uid].action for p in gang.pods if p.uid in self.evicted}
+                by = {self.evicted[p.key].action for p in gang.pods if p.key in self.evicted}
                 self.report(
                     "gang-broken",
                     f"{gang.uid}: {remaining} of {gang.minimum}, by {', '.join(sorted(by))}",
@@ -294,9 +299,10 @@ class CycleCheck:
 
     def _check_complete(self, gang: Gang, evictions: list[Any]) -> None:
         running = gang.running()
-        gained = sum(1 for p in gang.pods if p.uid in self.binds or p.uid in self.promises)
-        lost = sum(1 for p in gang.pods if p.uid in self.evicted and p.node)
-        if not gained or running + gained - lost + self._best_effort(gang) < gang.minimum:
+        gained = sum(1 for p in gang.pods if p.key in self.binds or p.key in self.promises)
+        lost = sum(1 for p in gang.pods if p.key in self.evicted and p.node)
+        waiting = self._best_effort(gang, {*self.binds, *self.promises})
+        if not gained or running + gained - lost + waiting < gang.minimum:
             self.report(
                 "no-plan",
                 f"{gang.uid}: {running}+{gained}-{lost} of {gang.minimum}, "
@@ -307,11 +313,11 @@ class CycleCheck:
 
     def _at_plan(self, claimant: Gang, evictions: list[Any]) -> Present:
         """Node → pods once this plan and those before it are carried out."""
-        last = {eviction.uid for eviction in evictions}
+        last = {eviction.task for eviction in evictions}
         gone: set[str] = set()
         for eviction in self.evicted_in_order:
-            gone.add(eviction.uid)
-            last.discard(eviction.uid)
+            gone.add(eviction.task)
+            last.discard(eviction.task)
             if not last:
                 break
         present = {
@@ -325,11 +331,12 @@ class CycleCheck:
 
     def _check_spareable(self, claimant: Gang, evictions: list[Any]) -> None:
         present = self._at_plan(claimant, evictions)
+        self._check_needless(claimant, evictions, present)
         by_gang: dict[str, list[Pod]] = defaultdict(list)
         for eviction in evictions:
-            pod = self.cluster.pods[eviction.uid]
+            pod = self.cluster.pods[eviction.task]
             if pod.node:
-                by_gang[pod.gang.uid if pod.gang else pod.uid].append(pod)
+                by_gang[pod.gang.uid if pod.gang else pod.key].append(pod)
         for victims in by_gang.values():
             gang = victims[0].gang
             left = 0
@@ -337,16 +344,48 @@ class CycleCheck:
                 left = sum(
                     1
                     for p in gang.pods
-                    if (p.node or p.uid in self.binds) and p.uid not in self.evicted
+                    if (p.node or p.key in self.binds) and p.key not in self.evicted
                 )
             minimum = gang.minimum if gang is not None else 1
-            if left >= minimum or minimum <= 1:
+            if left or minimum <= 1:
                 for pod in victims:
                     self._report_spared(claimant, [pod], present, evictions[0].action)
             else:
-                self._check_gang_spareable(
-                    claimant, victims, minimum - left, present, evictions[0].action
-                )
+                self._check_gang_spareable(claimant, victims, minimum, present, evictions[0].action)
+
+    def _check_needless(self, claimant: Gang, evictions: list[Any], at_plan: Present) -> None:
+        """Whether everything that the plan places fits somewhere without its evictions."""
+        cluster, present = self.cluster, {name: dict(pods) for name, pods in at_plan.items()}
+        placed = [pod for pod in claimant.pods if pod.key in self.promises]
+        for pod in placed:
+            del present[self.promises[pod.key]][pod.key]
+        for eviction in evictions:
+            pod = cluster.pods[eviction.task]
+            if pod in placed or not pod.node:
+                return
+            present[self.promises.get(pod.key, pod.node)].pop(pod.key, None)
+            present[pod.node][pod.key] = pod
+        for pod in placed:
+            name = self._place_for(pod, present)
+            if not name:
+                return
+            present[name][pod.key] = pod
+        used = self._usage(present)
+        if any(self._over_limit(pod, self.promises[pod.key], used) for pod in placed) or (
+            self.rules.deserved_is_limit and self.shares.above(claimant.queue, used[claimant.queue])
+        ):
+            return
+        if placed:
+            action = evictions[0].action
+            self.report("needless", f"{len(evictions)} evicted, {action} for {claimant.uid}")
+
+    def _place_for(self, pod: Pod, present: Present) -> str:
+        for name, node in self.cluster.nodes.items():
+            if not self.cluster.filters.refusal(pod, node, present) and not over_capacity(
+                node, [*present[name].values(), pod]
+            ):
+                return name
+        return ""
 
     def _check_gang_spareable(
         self, claimant: Gang, victims: list[Pod], needed: int, present: Present, action: str
@@ -376,16 +415,16 @@ class CycleCheck:
         cluster = self.cluster
         present = dict(at_plan)
         for pod in pods:
-            if pod.uid in self.promises:  # It has moved; its new place becomes free.
-                name = self.promises[pod.uid]
-                present[name] = {u: p for u, p in present[name].items() if u != pod.uid}
+            if pod.key in self.promises:  # It has moved; its new place becomes free.
+                name = self.promises[pod.key]
+                present[name] = {u: p for u, p in present[name].items() if u != pod.key}
         for pod in pods:
-            present[pod.node] = {**present[pod.node], pod.uid: pod}
+            present[pod.node] = {**present[pod.node], pod.key: pod}
         for name in {pod.node for pod in pods}:
             node = cluster.nodes[name]
             if over_capacity(node, present[name].values()):
                 return None
-        back = {pod.uid for pod in pods}
+        back = {pod.key for pod in pods}
         for uid, name in self.promises.items():
             if uid not in present[name] or uid in back:
                 continue
@@ -415,9 +454,9 @@ class CycleCheck:
         cluster = self.cluster
         surplus: dict[str, int] = {}
         for eviction in evictions:
-            pod = cluster.pods[eviction.uid]
+            pod = cluster.pods[eviction.task]
             gang, counted = pod.gang, pod.counted(cluster.nodes.get(eviction.node))
-            if gang is None or pod.uid in self.promises:
+            if gang is None or pod.key in self.promises:
                 continue
             if self.rules.min_runtime:
                 self._check_min_runtime(gang, claimant, eviction)
@@ -465,7 +504,7 @@ class CycleCheck:
         runtime = self._min_runtime(gang.queue, claimant.queue)
         if self.now >= gang.last_start + runtime:
             return
-        left = sum(1 for p in gang.pods if p.node and p.uid not in self.evicted)
+        left = sum(1 for p in gang.pods if p.node and p.key not in self.evicted)
         if len(gang.pods) > gang.minimum and left >= gang.minimum:
             return
         self.report(

@@ -70,49 +70,49 @@ class Cluster:
     def add_pod(self, pod: Pod, group: str) -> None:
         """Take a pod in, where it is."""
         pod.gang = self.gangs.get(f"{pod.namespace}/{group}")
-        self.pods[pod.uid] = pod
+        self.pods[pod.key] = pod
         if pod.gang is not None:
             pod.gang.pods.append(pod)
         if pod.node:
-            self.present[pod.node][pod.uid] = pod
+            self.present[pod.node][pod.key] = pod
 
     def place(self, pod: Pod, node: str, gpu_groups: Sequence[str] = ()) -> None:
         """Let a pod run on a node."""
         self.take(pod)
         pod.node, pod.gpu_groups = node, tuple(gpu_groups)
-        self.present[node][pod.uid] = pod
+        self.present[node][pod.key] = pod
 
     def take(self, pod: Pod) -> None:
         """Let a pod be pending."""
         if pod.node:
-            del self.present[pod.node][pod.uid]
+            del self.present[pod.node][pod.key]
         pod.node, pod.gpu_groups, pod.terminating = "", (), False
 
     def apply(self, decisions: Any, now: float) -> None:
         """Carry out what was decided: binds run, evicted pods come back as pending ones."""
         started = set()
         for bind in decisions.binds:
-            pod = self.pods[bind.uid]
+            pod = self.pods[bind.task]
             if pod.gang is not None and not pod.gang.running():
                 started.add(pod.gang.uid)
             self.place(pod, bind.node, bind.gpu_groups)
         for uid in started:
             self.gangs[uid].last_start = now
-        for uid in {eviction.uid for eviction in decisions.evictions}:
-            self.take(self.pods[uid])
+        for key in {eviction.task for eviction in decisions.evictions}:
+            self.take(self.pods[key])
 
     def remove_gang(self, uid: str) -> list[Pod]:
         """Take a gang out with its pods; the pods."""
         pods = self.gangs.pop(uid).pods
         for pod in pods:
             self.take(pod)
-            del self.pods[pod.uid]
+            del self.pods[pod.key]
         return pods
 
     def return_gang(self, gang: Gang) -> None:
         """Put a gang back whose pods are all pending."""
         self.gangs[gang.uid] = gang
-        self.pods |= {pod.uid: pod for pod in gang.pods}
+        self.pods |= {pod.key: pod for pod in gang.pods}
 
     # -- queues
 

@@ -293,7 +293,11 @@ class _Drawing:
     def _start_jobs(self, items: Items) -> None:
         """Let gangs run where they fit, until the cluster is as full as it should be."""
         cluster = Cluster(items)
-        objects = {item["metadata"]["uid"]: item for item in items if item["kind"] == "Pod"}
+        objects = {
+            f"{item['metadata']['namespace']}/{item['metadata']['name']}": item
+            for item in items
+            if item["kind"] == "Pod"
+        }
         groups = {
             f"{item['metadata']['namespace']}/{item['metadata']['name']}": item
             for item in items
@@ -311,7 +315,7 @@ class _Drawing:
                 self._write_running(groups[gang.uid])
                 for pod in gang.pods:
                     if pod.node:
-                        self._write_placed(objects[pod.uid], pod)
+                        self._write_placed(objects[pod.key], pod)
 
     def _start(self, cluster: Cluster, pod: Pod) -> None:
         names = list(cluster.nodes)

@@ -125,8 +125,8 @@ class Gang:
 class Pod:
     """A pod, and where it is."""
 
-    uid: str
     key: str
+    """``namespace/name``."""
     namespace: str
     request: Amounts
     """Whole GPUs only; a part of a GPU is in the fields below."""
@@ -267,7 +267,6 @@ def read_pod(item: Object) -> Pod:
     affinity = spec.get("affinity") or {}
     preemptable = annotations.get("volcano.sh/preemptable", labels.get("volcano.sh/preemptable"))
     pod = Pod(
-        uid=meta["uid"],
         key=f"{meta['namespace']}/{meta['name']}",
         namespace=meta["namespace"],
         request=request,

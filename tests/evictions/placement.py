@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tests.evictions.objects import GPU, Node, Object, Pod, exceeds
 
 Present = Mapping[str, Mapping[str, Pod]]
-"""Node → the pods on it, by uid."""
+"""Node → the pods on it, by key."""
 
 
 def over_capacity(node: Node, pods: Iterable[Pod]) -> str:
@@ -73,7 +73,7 @@ class Filters:
 
     def static(self, pod: Pod, node: Node) -> str:
         """Why the pod cannot be on the node whatever else is there."""
-        key = (pod.uid, node.name)
+        key = (pod.key, node.name)
         answer = self._static.get(key)
         if answer is None:
             answer = self._static[key] = _static(pod, node)

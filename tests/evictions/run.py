@@ -101,7 +101,9 @@ class Run:
         pods = self.cluster.remove_gang(uid)
         facts = self.backend.snapshot()
         groups, rest = dict(facts.groups), dict(facts.pods)
-        gone = groups.pop(uid), {pod.uid: rest.pop(pod.uid) for pod in pods}
+        keys = {pod.key for pod in pods}
+        leaving = [fact for fact in rest.values() if fact.key in keys]
+        gone = groups.pop(uid), {fact.uid: rest.pop(fact.uid) for fact in leaving}
         self.backend.replace(replace(facts, groups=groups, pods=rest))
         return gone
 
@@ -148,7 +150,7 @@ class Run:
             if pods[uid].gang is not None and pods[uid].gang.uid in claimants
         }
         for eviction in check.evicted.values():
-            gang, claimant = pods[eviction.uid].gang, eviction.claimant
+            gang, claimant = pods[eviction.task].gang, eviction.claimant
             if last:
                 detail = f"{eviction.task}, {eviction.action} for {claimant}"
                 report.append(Violation("still-evicting", check.cycle, detail))
@@ -160,7 +162,7 @@ class Run:
                 detail = f"{claimant} and {gang.uid}, before in cycle {self._pairs[pair[::-1]]}"
                 report.append(Violation("mutual", check.cycle, detail))
             self._pairs.setdefault(pair, check.cycle)
-            victim = (claimant, eviction.uid)
+            victim = (claimant, eviction.task)
             if victim in self._victims:
                 detail = f"{eviction.task}, {eviction.action} for {claimant}"
                 report.append(Violation("repeated", check.cycle, detail))
