@@ -13,8 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.evictions.checks import KINDS
 from tests.evictions.generator import Items, draw
+from tests.evictions.kinds import KINDS
 from tests.evictions.reduce import reduce
 from tests.evictions.run import RULES, Result, Run, policy_of
 

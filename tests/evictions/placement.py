@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
-from tests.evictions.objects import GPU, Node, Object, Pod, exceeds
+from tests.evictions.objects import GPU, Amounts, Node, Object, Pod, exceeds
 
 Present = Mapping[str, Mapping[str, Pod]]
 """Node → the pods on it, by key."""
 
 
-def over_capacity(node: Node, pods: Iterable[Pod]) -> str:
+class OnNode(Protocol):
+    """What a pod takes on a node."""
+
+    @property
+    def request(self) -> Amounts: ...
+    @property
+    def devices(self) -> int: ...
+    @property
+    def node(self) -> str: ...
+    @property
+    def gpu_groups(self) -> tuple[str, ...]: ...
+
+    def portion(self, node: Node | None) -> float:
+        """The part of each shared GPU."""
+
+
+def over_capacity(node: Node, pods: Iterable[OnNode]) -> str:
     """What of the node the pods exceed, or nothing.
 
     A pod that runs there takes the shared GPUs that it has; one that is only promised the node

@@ -11,10 +11,13 @@ from pumice.backends.memory import MemoryBackend
 from pumice.config import Policy, load_policy
 from pumice.manifests import read_objects
 from pumice.scheduler import Scheduler
-from tests.evictions.checks import CycleCheck, Rules, Violation
 from tests.evictions.cluster import Cluster
+from tests.evictions.cycle import Cycle
+from tests.evictions.evicting import check_evicting
 from tests.evictions.generator import NOW
+from tests.evictions.kinds import Rules, Violation
 from tests.evictions.objects import Gang, Object
+from tests.evictions.placing import check_placing
 
 CYCLES = 30
 QUIET = 10
@@ -129,43 +132,45 @@ class Run:
         now = self.backend.now()
         decisions = self.scheduler.run_once()
         self.backend.advance()
-        check = CycleCheck(self.cluster, decisions, number, now, self.rules)
-        self.result.violations += check.run()
-        self._check_history(check, last=last)
-        self.result.evictions += len(check.evicted)
+        cycle = Cycle(self.cluster, decisions, number, now, self.rules)
+        check_placing(cycle)
+        check_evicting(cycle)
+        self.result.violations += cycle.violations
+        self._check_history(cycle, last=last)
+        self.result.evictions += len(cycle.evicted)
         self.cluster.apply(decisions, now)
-        waiting, self._waiting = self._waiting, check.promises
-        return bool(check.binds or check.evicted or check.promises != waiting)
+        waiting, self._waiting = self._waiting, cycle.promises
+        return bool(cycle.binds or cycle.evicted or cycle.promises != waiting)
 
-    def _check_history(self, check: CycleCheck, *, last: bool) -> None:
+    def _check_history(self, cycle: Cycle, *, last: bool) -> None:
         """What only several cycles show."""
         report, pods = self.result.violations, self.cluster.pods
         for uid, node in self._awaited.items():
-            if uid not in check.binds and uid in pods:
-                report.append(Violation("promise-lost", check.cycle, f"{pods[uid].key} on {node}"))
-        claimants = {eviction.claimant for eviction in check.evicted.values()}
+            if uid not in cycle.binds and uid in pods:
+                report.append(Violation("promise-lost", cycle.number, f"{pods[uid].key} on {node}"))
+        claimants = {eviction.claimant for eviction in cycle.evicted.values()}
         self._awaited = {
             uid: node
-            for uid, node in check.promises.items()
+            for uid, node in cycle.promises.items()
             if pods[uid].gang is not None and pods[uid].gang.uid in claimants
         }
-        for eviction in check.evicted.values():
+        for eviction in cycle.evicted.values():
             gang, claimant = pods[eviction.task].gang, eviction.claimant
             if last:
                 detail = f"{eviction.task}, {eviction.action} for {claimant}"
-                report.append(Violation("still-evicting", check.cycle, detail))
+                report.append(Violation("still-evicting", cycle.number, detail))
             if gang is None or not claimant:
                 continue
             self.result.claimed += 1
             pair = (claimant, gang.uid)
             if pair not in self._pairs and pair[::-1] in self._pairs:
                 detail = f"{claimant} and {gang.uid}, before in cycle {self._pairs[pair[::-1]]}"
-                report.append(Violation("mutual", check.cycle, detail))
-            self._pairs.setdefault(pair, check.cycle)
+                report.append(Violation("mutual", cycle.number, detail))
+            self._pairs.setdefault(pair, cycle.number)
             victim = (claimant, eviction.task)
             if victim in self._victims:
                 detail = f"{eviction.task}, {eviction.action} for {claimant}"
-                report.append(Violation("repeated", check.cycle, detail))
+                report.append(Violation("repeated", cycle.number, detail))
             self._victims.add(victim)
 
 

@@ -213,8 +213,3 @@ def _over_quota(
             amount -= given
             again = again or need < share
     return amount, rests
-
-
-def within(used: Amounts, bound: Amounts) -> bool:
-    """Whether nothing that is used exceeds the bound."""
-    return not any(exceeds(used.get(name, 0.0), bound.get(name, 0.0)) for name in DIMENSIONS)
