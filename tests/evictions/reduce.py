@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.evictions.generator import Items
-from tests.evictions.objects import group_of
+from tests.evictions.objects import Object, group_of, of_kind
 
 _OPTIONAL = (
     ("spec", "affinity"),
@@ -33,10 +33,13 @@ def reduce(items: Items, violates: Callable[[Items], bool]) -> Items:
     best, shrunk = items, True
     while shrunk:
         shrunk = False
-        for smaller in _smaller(best):
-            if _violates(violates, smaller):
-                best, shrunk = smaller, True
-                break
+        for step in (_without_gangs, _without_nodes, _without_objects, _without_fields):
+            number = 0
+            while number < len(candidates := step(best)):
+                if _violates(violates, candidates[number]):
+                    best, shrunk = candidates[number], True
+                else:
+                    number += 1
     return best
 
 
@@ -47,23 +50,34 @@ def _violates(violates: Callable[[Items], bool], items: Items) -> bool:
         return False
 
 
-def _smaller(items: Items) -> Iterator[Items]:
-    for item in items:
-        if item["kind"] == "PodGroup":
-            pods = [pod for pod in items if pod["kind"] == "Pod" and _belongs(pod, item)]
-            yield _without(items, [item, *pods])
-    for item in items:
-        if item["kind"] == "Node":
-            gone = [pod for pod in items if pod.get("spec", {}).get("nodeName") == _name(item)]
-            yield _without(items, [item, *gone])
-    for item in items:
-        if item["kind"] != "PodGroup":
-            yield _without(items, [item])
-    for number, item in enumerate(items):
-        for path in _OPTIONAL:
-            simpler = _without_field(item, path)
-            if simpler is not None:
-                yield [*items[:number], simpler, *items[number + 1 :]]
+def _without_gangs(items: Items) -> list[Items]:
+    return [
+        _without(items, [group, *(pod for pod in of_kind(items, "Pod") if _belongs(pod, group))])
+        for group in of_kind(items, "PodGroup")
+    ]
+
+
+def _without_nodes(items: Items) -> list[Items]:
+    return [
+        _without(
+            items,
+            [node, *(p for p in of_kind(items, "Pod") if p["spec"].get("nodeName") == _name(node))],
+        )
+        for node in of_kind(items, "Node")
+    ]
+
+
+def _without_objects(items: Items) -> list[Items]:
+    return [_without(items, [item]) for item in items if item["kind"] != "PodGroup"]
+
+
+def _without_fields(items: Items) -> list[Items]:
+    return [
+        [*items[:number], simpler, *items[number + 1 :]]
+        for number, item in enumerate(items)
+        for path in _OPTIONAL
+        if (simpler := _without_field(item, path)) is not None
+    ]
 
 
 def _belongs(pod: Any, group: Any) -> bool:
@@ -77,7 +91,7 @@ def _name(item: Any) -> Any:
     return item["metadata"]["name"]
 
 
-def _without(items: Items, gone: Items) -> Items:
+def _without(items: Items, gone: Sequence[Object]) -> Items:
     ids = {id(item) for item in gone}
     return [item for item in items if id(item) not in ids]
 
