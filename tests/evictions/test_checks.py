@@ -331,4 +331,4 @@ def test_a_reduced_cluster_has_only_what_the_violation_needs():
         return "needless" in check(smaller, **decided)
 
     kinds = [item["kind"] for item in reduce(items, violates)]
-    assert sorted(kinds) == ["Node", "Pod", "Pod", "PodGroup"]
+    assert sorted(kinds) == ["Node", "Pod", "Pod", "PodGroup", "PodGroup"]
