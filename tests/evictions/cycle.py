@@ -98,7 +98,7 @@ class Cycle:
     def shares(self) -> shares.Shares:
         """What the queues are entitled to."""
         rules = self.rules
-        return shares.compute(self.cluster, tree=rules.tree, gpus_of_100_mib=rules.gpus_of_100_mib)
+        return shares.compute(self.cluster, tree=rules.tree, gpus_of_100_mib=rules.gpus_of_100_mib, quotas=rules.quotas)
 
     def usage(self, present: Present) -> dict[str, Amounts]:
         """By queue: what the pods count where they are."""
