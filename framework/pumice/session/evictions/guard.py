@@ -31,6 +31,8 @@ class EvictionGuard:
         self.settings = settings
         """The settings of ``[evictions]``."""
         self._asks = session.ask.has("protected")
+        self._context: EvictionContext | None = None
+        """The context of the last question before there was a plan."""
         self.history = EvictionHistory(session, log) if settings.monotone else None
         """Past evictions; None: not remembered."""
         self.reservations = Reservations(session, log) if settings.reserved else None
@@ -63,7 +65,10 @@ class EvictionGuard:
         if not self._asks:
             return None
         kind = EvictionKind.MOVE if moves else _kind(claimant, task)
-        return self._protection(EvictionContext(kind, claimant), task)
+        context = self._context
+        if context is None or context.job is not claimant or context.kind is not kind:
+            context = self._context = EvictionContext(kind, claimant)
+        return self._protection(context, task)
 
     def _protection(self, context: EvictionContext, task: Task) -> str | None:
         reason = self._session.ask.protected(task, context)
