@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pumice.faults import Fault
+
 
 @dataclass(slots=True, frozen=True)
 class Bind:
@@ -95,6 +97,10 @@ class Decisions:
     """Every job at the end of the cycle."""
     task_states: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Task ``namespace/name`` → (status, node) at the end of the cycle."""
+    faults: list[Fault] = field(default_factory=list)
+    """What plugins and actions did wrong, each fault once."""
+    set_aside: tuple[str, ...] = ()
+    """Plugins that took no part because of faults in earlier cycles."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable shape of ``pumice run -o json``."""
@@ -122,4 +128,6 @@ class Decisions:
                 }
                 for j in self.jobs
             ],
+            "faults": [fault.as_json() for fault in self.faults],
+            "set_aside": list(self.set_aside),
         }

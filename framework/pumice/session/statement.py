@@ -241,13 +241,14 @@ class Statement:
         self._require_open()
         self._close("keep")
 
-    def commit(self) -> None:
+    def commit(self) -> bool:
         """Carry the operations out: evictions and binds become decisions of the cycle.
 
-        A bind that a plugin refuses is undone; the others are carried out.
+        A bind that a plugin refuses is undone; the others are carried out. Answers whether all
+        were.
         """
         self._require_open()
-        session = self._session
+        session, complete = self._session, True
         for op in self._standing():
             op.task.last_transaction = None
             op.task.virtual = False
@@ -256,8 +257,10 @@ class Statement:
             elif op.kind is Kind.ALLOCATE and op.task.status is _S.ALLOCATED:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
+                    complete = False
                     undo_place(self._session, op, exact=self._exact)
         self._close("commit")
+        return complete
 
     def _close(self, event: str) -> None:
         ledger = self._session.ledger
