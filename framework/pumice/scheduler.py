@@ -113,6 +113,8 @@ class Scheduler:
         logger.debug("cycle {} action {}", self.cycle, action.name)
         with self._gc_paused(), _watched(session.deadline):
             run_action(session, action)
+        if session.fact_check is not None:
+            session.fact_check.compare(f"the action {action.name} ran")
         if self.verify:
             check(session)
 

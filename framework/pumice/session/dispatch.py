@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.resources import Resource
     from pumice.model.task import Task
+    from pumice.session.fact_check import FactCheck
     from pumice.solver.plan import Plan
     from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
 
@@ -163,8 +164,9 @@ class Dispatch:
         points: Mapping[str, ExtensionPoint] = POINTS,
         cluster: Cluster | None = None,
         not_open: NotOpen = MappingProxyType({}),
+        fact_check: FactCheck | None = None,
     ) -> None:
-        self._settings = (on_error, ledger, points, cluster)
+        self._settings = (on_error, ledger, points, cluster, fact_check)
         self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
         """By extension point and tier: the implementations that are asked."""
         self.position = {
@@ -180,9 +182,14 @@ class Dispatch:
         not_open: NotOpen,
     ) -> None:
         """Compile every extension point, as if plugins that are ``not_open`` refused."""
-        on_error, ledger, points, cluster = self._settings
+        on_error, ledger, points, cluster, fact_check = self._settings
         for point in points.values():
             voters = implementations(point, tiers, not_open=not_open, cluster=cluster)
+            if fact_check is not None:
+                voters = [
+                    [(fact_check.watched(point.name, impl), plugin) for impl, plugin in tier]
+                    for tier in voters
+                ]
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
             # Node queries are asked, and recorded, for many nodes at once (see voters).
             if watcher is not None and point.base not in _ABOUT_NODES:

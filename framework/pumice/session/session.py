@@ -17,6 +17,7 @@ from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
 from pumice.session.containment import Turn, make_plugins, open_plugins
 from pumice.session.dispatch import Dispatch
+from pumice.session.fact_check import FactCheck
 from pumice.session.nodes.queries import NodeQueries
 from pumice.session.order import Order
 from pumice.session.shard import Shard
@@ -96,6 +97,8 @@ class Session:
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
         """The nodes that this scheduler is responsible for."""
+        self.fact_check = FactCheck(cluster.inventory) if verify else None
+        """With ``--check``: finds who changes facts."""
         tiers = make_plugins(self)
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         """The plugin instances by name."""
@@ -106,6 +109,7 @@ class Session:
             points=policy.points,
             cluster=cluster,
             not_open=self.left_out,
+            fact_check=self.fact_check,
         )
         """Every extension point as one function."""
         self.order = self._orders()
@@ -114,6 +118,8 @@ class Session:
         if open_plugins(self):
             self.ask.compile(tiers, self.left_out)
             self.order = self._orders()
+        if self.fact_check is not None:
+            self.fact_check.compare("the plugins were opened")
         cluster.snapshot_cache.close()
         # After on_session_open, because a plugin's scope may depend on what it did there.
         self.queries = NodeQueries(self, verify=verify)
