@@ -27,11 +27,11 @@ _PAUSE = 0.5
 class Deadline:
     """Ends a cycle that takes too long, by raising :class:`DeadlinePassed` where it is.
 
-    It is raised in the code of plugins and actions only, or in a library that they called: the
-    framework is never interrupted in the middle of a change. In the main thread a timer signal
-    (SIGALRM) also ends a call that blocks, such as a read from a socket. In other threads, and
-    where the program uses that signal itself, a thread raises the exception, which waits until a
-    blocking call returns.
+    It is raised in the code of plugins and actions only, or in a library that they called, and
+    only in a call that takes long: the framework is never interrupted in the middle of a change.
+    In the main thread a timer signal (SIGALRM) also ends a call that blocks, such as a read from a
+    socket. In other threads, and where the program uses that signal itself, a thread raises the
+    exception, which waits until a blocking call returns.
     """
 
     def __init__(self, seconds: float, packages: Collection[str]) -> None:
@@ -40,6 +40,7 @@ class Deadline:
         """How long the cycle may take."""
         self._packages = frozenset(packages)
         self._end = time.monotonic() + seconds
+        self._seen: list[FrameType] = []
 
     @classmethod
     def of(cls, policy: Policy) -> Deadline | None:
@@ -70,18 +71,26 @@ class Deadline:
         """A block in which plugins and actions are interrupted when the deadline passes."""
         watching = _by_signal if _signal_is_free() else _by_thread
         left = max(self._end - time.monotonic(), _RETRY)
-        with watching(left, self._is_interruptible, self._exception):
-            yield
+        try:
+            with watching(left, self._is_culprit, self._exception):
+                yield
+        finally:
+            self._seen.clear()
 
-    def _is_interruptible(self, frame: FrameType | None) -> bool:
-        """Whether the innermost code that is no library belongs to a plugin or an action."""
-        while frame is not None:
-            package = package_of(frame)
-            if package == FRAMEWORK:
-                return False
-            if package in self._packages:
-                return True
-            frame = frame.f_back
+    def _is_culprit(self, frame: FrameType | None) -> bool:
+        """Whether a plugin or action is running, in a call that an earlier look has seen, too.
+
+        So an action that never ends is not mistaken for a plugin that it happens to ask just now.
+        """
+        entry, is_part = None, False
+        while frame is not None and package_of(frame) != FRAMEWORK:
+            is_part = is_part or package_of(frame) in self._packages
+            entry, frame = frame, frame.f_back
+        if entry is None or not is_part or frame is None:
+            return False
+        if any(entry is known for known in self._seen):
+            return True
+        self._seen.append(entry)
         return False
 
     def _exception(self) -> DeadlinePassed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat, occupied
+from pumice.combine.base import Answer, Impl, OnError, Rule, Tiers, fail, flat, occupied
 
 
 class All(Rule):
@@ -113,7 +113,7 @@ class FirstTierAll(Rule):
                         answer = impl.fn(*args)
                         if answer is None:
                             continue
-                        if answer is not True and not impl.check(answer, args):
+                        if answer is False or not (answer is True or impl.check(answer, args)):
                             return False
                         voted = True
                     except BaseException as exc:
@@ -139,6 +139,15 @@ class TieredIntersection(Rule):
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
         asked = occupied(tiers)
 
+        def require_candidates(
+            impl: Impl, named: list[Any], subject: Any, candidates: Sequence[Any]
+        ) -> None:
+            try:
+                if not set(candidates).issuperset(named):
+                    impl.check(named, (subject, candidates))
+            except BaseException as exc:
+                fail(point, impl, exc, (subject,))
+
         def intersect(subject: Any, candidates: Sequence[Any]) -> list[Any]:
             for tier in asked:
                 allowed: list[Any] | None = None
@@ -158,16 +167,16 @@ class TieredIntersection(Rule):
                         allowed = None
                         break
                     if allowed is None:
-                        # The others can only remove tasks, so that this answer alone decides
-                        # whether all are candidates.
                         allowed, first = named, impl
-                    else:
-                        allowed = [task for task in allowed if task.uid in uids] or None
+                        continue
+                    common = [task for task in allowed if task.uid in uids]
+                    if not common:  # unless one of them names tasks that are no candidates
+                        require_candidates(first, allowed, subject, candidates)
+                        require_candidates(impl, named, subject, candidates)
+                    allowed = common or None
                 if allowed is not None:
-                    try:
-                        first.check(allowed, (subject, candidates))
-                    except BaseException as exc:
-                        fail(point, first, exc, (subject,))
+                    # Later voters only remove tasks, so that the first one answers for all.
+                    require_candidates(first, allowed, subject, candidates)
                     return allowed
             return []
 

@@ -124,7 +124,7 @@ def _candidates(answer: Any, args: Sequence[Any]) -> Any:
     if not known.issuperset(map(id, named)):
         foreign = next(task for task in named if id(task) not in known)
         shown = getattr(foreign, "key", foreign)
-        raise AnswerError([shown], "only tasks out of the candidates")
+        raise AnswerError([shown], "a list of candidates")
     return named
 
 
@@ -151,7 +151,7 @@ def _hyper_node_scores(answer: Any, args: Sequence[Any]) -> Any:
     """Scores of the hypernodes of the last argument."""
     for name in _scores_by_name(answer, args):
         if name not in args[-1]:
-            raise AnswerError({name: answer[name]}, "only hypernodes that are asked about")
+            raise AnswerError({name: answer[name]}, "a mapping from the given hypernodes")
     return answer
 
 
@@ -187,7 +187,7 @@ def _row_sets(answer: Any, args: Sequence[Any]) -> Any:
         except (TypeError, ValueError):
             valid = False
         if not valid:
-            raise AnswerError(subset, "rows out of those that were given")
+            raise AnswerError(subset, "a set of the given rows")
     return answer
 
 
@@ -195,7 +195,7 @@ def _best_node(answer: Any, args: Sequence[Any]) -> Any:
     """The name of a node of the last argument, which has lists of names by score."""
     if isinstance(answer, str) and any(answer in names for names in args[-1].values()):
         return answer
-    raise AnswerError(answer, "the name of a node that is asked about, or None,")
+    raise AnswerError(answer, "the name of a given node or None")
 
 
 def sort_key(answer: Any, first: Any) -> Any:

@@ -87,8 +87,8 @@ class _Abstain:
 
 
 _ABSTAIN = _Abstain()
-_PLAIN = frozenset({bool, int, str})
-"""Types of keys that can be compared with every other of their type."""
+_PLAIN = frozenset({bool, int, float, str})
+"""Types of keys that can be compared with every other of their type, NaN excepted."""
 
 
 def key_functions(
@@ -109,18 +109,20 @@ def _abstaining(
     """A key function that abstains where the plugin answers None or raises."""
     fn = impl.fn
     first: Any = None
+    plain: Any = None  # the type of the keys, where all of that type can be compared
 
     def key(item: Any) -> Any:
-        nonlocal first
+        nonlocal first, plain
         try:
             answer = fn(item)
+            if type(answer) is plain and answer == answer:
+                return answer
             if answer is None:
                 return _ABSTAIN
             if first is None:
                 first = sort_key(answer, answer)
-            elif type(answer) not in _PLAIN or type(answer) is not type(first):
-                sort_key(answer, first)
-            return answer
+                plain = type(answer) if type(answer) in _PLAIN else None
+            return sort_key(answer, first)
         except BaseException as exc:
             on_error(plugin_error(form, impl, exc, (item,)))
             return _ABSTAIN
