@@ -111,18 +111,18 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with self._gc_paused(), _watched(session.deadline):
+        with self._gc_paused(), _watched(session._deadline):
             run_action(session, action)
-        if session.fact_check is not None:
-            session.fact_check.compare(f"the action {action.name} ran")
+        if session._fact_check is not None:
+            session._fact_check.compare(f"the action {action.name} ran")
         if self.verify:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
         """End a cycle. The session may be read until the next one is opened."""
-        if session.deadline is not None:
-            session.deadline.extend()
-        with self._gc_paused(), _watched(session.deadline):
+        if session._deadline is not None:
+            session._deadline.extend()
+        with self._gc_paused(), _watched(session._deadline):
             status.close(session)
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)

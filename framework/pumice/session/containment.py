@@ -33,7 +33,7 @@ def _make(session: Session, entry: PluginEntry) -> Plugin:
             return entry.cls(session, entry.options, entry.name)
         except BaseException as exc:
             impl = Impl(entry.name, entry.cls, entry.source.label, method=entry.cls.__init__)
-            session.leave_out(plugin_error("__init__", impl, exc))
+            session._leave_out(plugin_error("__init__", impl, exc))
     return Plugin(session, entry.options, entry.name)
 
 
@@ -55,7 +55,7 @@ def open_plugins(session: Session) -> bool:
                         place=place_raised(exc) or place_defined(impl.method),
                     )
                     error.__cause__ = exc
-                session.leave_out(error)
+                session._leave_out(error)
     return len(session.left_out) > before
 
 
@@ -70,9 +70,9 @@ def run_action(session: Session, action: Action) -> None:
         try:
             discard_statements(session, 0)
         except BaseException as failure:
-            session.is_broken = True
+            session._is_broken = True
             session.report(action_error(session, failure))
-        if not isinstance(exc, DeadlinePassed) or not session.deadline_reported:
+        if not isinstance(exc, DeadlinePassed) or not session._deadline_reported:
             session.report(action_error(session, exc))
 
 
@@ -111,7 +111,7 @@ class Turn:
         self._mark = len(session._open_statements)
 
     def __enter__(self) -> None:
-        deadline = self._session.deadline
+        deadline = self._session._deadline
         if deadline is not None:
             deadline.check()
 

@@ -79,11 +79,11 @@ class Session:
         self._fault_log = FaultLog(self.decisions.faults)
         self.left_out: dict[str, PluginError] = {}
         """Plugins that could not be opened and take no part in the cycle, with the reason."""
-        self.deadline = deadline
+        self._deadline = deadline
         """When the cycle must end; None: it may take as long as it likes."""
-        self.deadline_reported = False
+        self._deadline_reported = False
         """Whether a fault says where the cycle was when its deadline passed."""
-        self.is_broken = False
+        self._is_broken = False
         """Whether what an action did could not be undone."""
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
@@ -97,29 +97,29 @@ class Session:
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
         """The nodes that this scheduler is responsible for."""
-        self.fact_check = FactCheck(cluster.inventory) if verify else None
+        self._fact_check = FactCheck(cluster.inventory) if verify else None
         """With ``--check``: finds who changes facts."""
         tiers = make_plugins(self)
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         """The plugin instances by name."""
         self.ask = Dispatch(
             tiers,
-            on_error=self.abstained,
+            on_error=self._abstained,
             ledger=ledger,
             points=policy.points,
             cluster=cluster,
             not_open=self.left_out,
-            fact_check=self.fact_check,
+            fact_check=self._fact_check,
         )
         """Every extension point as one function."""
-        self.order = self._orders()
+        self.order: Order = self._orders()
         """Which queue, job or task goes first."""
         self.nodes.reports_changes = self.uses("node_cache")
         if open_plugins(self):
             self.ask.compile(tiers, self.left_out)
             self.order = self._orders()
-        if self.fact_check is not None:
-            self.fact_check.compare("the plugins were opened")
+        if self._fact_check is not None:
+            self._fact_check.compare("the plugins were opened")
         cluster.snapshot_cache.close()
         # After on_session_open, because a plugin's scope may depend on what it did there.
         self.queries = NodeQueries(self, verify=verify)
@@ -132,7 +132,7 @@ class Session:
     def _orders(self) -> Order:
         return Order(
             self.ask,
-            on_error=self.abstained,
+            on_error=self._abstained,
             journal=self.cluster.job_journal,
             by_keys=self.uses("order_keys"),
         )
@@ -154,7 +154,7 @@ class Session:
     @property
     def is_over(self) -> bool:
         """Whether no action may run any more: the deadline has passed, or the state is broken."""
-        return self.is_broken or (self.deadline is not None and self.deadline.passed)
+        return self._is_broken or (self._deadline is not None and self._deadline.passed)
 
     # -- jobs and sub-jobs
 
@@ -198,18 +198,18 @@ class Session:
                 )
             logger.debug("{}", error)
         if isinstance(error.__cause__, DeadlinePassed):
-            self.deadline_reported = True
+            self._deadline_reported = True
         if self.policy.scheduler.on_plugin_error == "raise":
             raise error
 
-    def abstained(self, error: PluginError) -> None:
+    def _abstained(self, error: PluginError) -> None:
         """Report a fault in an answer that the combination rule can do without."""
         self.report(error)
         point = self.policy.points.get(error.point)
-        if self.deadline is not None and point is not None and isinstance(point.rule, Compare):
-            self.deadline.check()  # an undo, where other rules report, must not be cut short
+        if self._deadline is not None and point is not None and isinstance(point.rule, Compare):
+            self._deadline.check()  # an undo, where other rules report, must not be cut short
 
-    def leave_out(self, error: PluginError) -> None:
+    def _leave_out(self, error: PluginError) -> None:
         """A plugin could not be opened: it takes no part in the cycle.
 
         What it would have been asked to allow is refused, so that nothing is decided that it would
