@@ -26,7 +26,7 @@ class World:
     session: Session
 
     def __init__(self) -> None:
-        self.memory: dict[str, Any] = {}
+        self.memory: dict[str, Any] | None = None  # a dict: what plugins remember between cycles
         self.inventory = Inventory()
         self.now = 1_000_000.0
 

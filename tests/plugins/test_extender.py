@@ -328,6 +328,7 @@ def ask_predicate(plugin, world):
 
 
 def test_after_failures_in_a_row_it_is_left_alone_for_a_while(world, failing, service):
+    world.memory = {}
     plugin = failing("predicate")
     errors = [str(ask_predicate(plugin, world)) for _ in range(10)]
     assert len(service.asked) == 3
