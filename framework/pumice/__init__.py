@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pumice.config.duration import parse_duration
     from pumice.config.policy import ActionEntry, PluginEntry
     from pumice.decisions import Bind, Decisions, Eviction, JobState, PipelinedTask
-    from pumice.errors import PluginError, PumiceError, StatementError
+    from pumice.errors import ActionError, PluginError, PumiceError, StatementError
+    from pumice.faults import Fault
     from pumice.fit_errors import FitErrors
     from pumice.hookspecs import ExtensionPoint, extension_point
     from pumice.ledger import Ledger
@@ -93,6 +94,7 @@ _HOME = {
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
     "ActionEntry": "pumice.config.policy",
+    "ActionError": "pumice.errors",
     "Backend": "pumice.backends",
     "Bind": "pumice.decisions",
     "BindContext": "pumice.verdicts",
@@ -110,6 +112,7 @@ _HOME = {
     "EvictionKind": "pumice.verdicts",
     "ExtensionPoint": "pumice.hookspecs",
     "FEW_ROWS": "pumice.model.cursors",
+    "Fault": "pumice.faults",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
     "NodeTask": "pumice.model.nodes",
@@ -202,6 +205,7 @@ __all__ = [
     "USED_STATUSES",
     "Action",
     "ActionEntry",
+    "ActionError",
     "Backend",
     "Bind",
     "BindContext",
@@ -218,6 +222,7 @@ __all__ = [
     "EvictionContext",
     "EvictionKind",
     "ExtensionPoint",
+    "Fault",
     "FitError",
     "FitErrors",
     "HyperNode",

@@ -91,7 +91,7 @@ def validate(
             for details in error.errors(include_url=False)
             for key in [_key_of(model, details["loc"], values)]
         ]
-    except Exception as error:  # a validator that raises something other than ValueError
+    except (Exception, SystemExit) as error:  # a validator raised no ValueError
         return None, [(None, f"{what}: its Options failed: {type(error).__name__}: {error}")]
 
 

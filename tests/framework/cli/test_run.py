@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pumice import hookimpl
 from pumice.backends.memory import MemoryBackend
 from pumice.cli import main
 from pumice.discovery import Catalog
+from pumice_builtin_plugins.gang import Gang
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -76,6 +78,11 @@ def as_json(*args: str):
     return json.loads(result.stdout)
 
 
+class Failing:
+    def job_valid(self, job):
+        raise ZeroDivisionError("oops")
+
+
 class TestRun:
     def test_a_gang_is_bound_and_the_json_has_the_stable_shape(self, files):
         assert as_json() == {
@@ -90,9 +97,38 @@ class TestRun:
                             "ready": 2, "pending": 0, "reason": "",
                         }
                     ],
+                    "faults": [],
+                    "set_aside": [],
                 }
-            ]
+            ],
+            "warnings": [],
         }  # fmt: skip
+
+    def test_faults_of_plugins_are_shown_whatever_the_options(self, files, monkeypatch):
+        monkeypatch.setattr(Gang, "job_valid", hookimpl(Failing.job_valid))
+        (cycle,) = as_json()["cycles"]
+        (fault,) = cycle["faults"]
+        assert {key: fault[key] for key in ("plugin", "hook", "job", "cycles")} == {
+            "plugin": "gang", "hook": "job_valid", "job": "ns/pair", "cycles": 1,
+        }  # fmt: skip
+        assert fault["source"].startswith("pumice-builtin-plugins ")
+        assert fault["place"].startswith("tests/framework/cli/test_run.py:")
+        result = pumice("-q", "run", "cluster.yaml", "-c", "policy.toml", "--cycles", "3")
+        assert result.stdout.splitlines()[-1].endswith(
+            "1 job waits; 3 faults of plugins or actions"
+        )
+        lines = [line for line in result.stderr.splitlines() if "ZeroDivisionError: oops" in line]
+        assert len(lines) == 2
+        assert lines[0].startswith("ERROR plugin gang (pumice-builtin-plugins")
+        assert lines[1].startswith("fault: ")
+        assert lines[1].endswith("3 times in 3 cycles")
+
+    def test_warnings_are_part_of_the_json_and_quiet_hides_them(self, files):
+        files(pod("x"), pod("y"), pod("z", group="missing"))
+        (warning,) = as_json()["warnings"]
+        assert warning.startswith("PodGroup ns/missing: not in the files")
+        assert f"warning: {warning}" in run().stderr
+        assert "warning" not in pumice("-q", "run", "cluster.yaml", "-c", "policy.toml").stderr
 
     def test_a_gang_that_does_not_fit_waits_whole_and_says_why(self, files):
         files(pod("x"), pod("y", cpu="2"))
