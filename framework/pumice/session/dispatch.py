@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.resources import Resource
     from pumice.model.task import Task
-    from pumice.solver.plan import Plan
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
 
 
@@ -99,6 +99,7 @@ class Dispatch:
     preempt_victim_filter: Callable[[Job, Job], bool]
     reclaim_scenario_validator: Callable[[Plan], bool]
     preempt_scenario_validator: Callable[[Plan], bool]
+    refuses_reclaim: Callable[[Job, Sequence[LostVictims]], bool]
     on_job_solution_start: Callable[[], None]
     overused: Callable[[Queue], bool]
     preemptive: Callable[[Queue, Sequence[Task]], bool]
