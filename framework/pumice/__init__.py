@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from pumice.session.shard import Shard
     from pumice.session.statement import Statement
     from pumice.shortcuts import Shortcut
-    from pumice.solver.plan import Plan
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
     from pumice.verdicts import (
@@ -125,6 +125,7 @@ _HOME = {
     "JobState": "pumice.decisions",
     "Ledger": "pumice.ledger",
     "LiveHeap": "pumice.session.heap",
+    "LostVictims": "pumice.solver.plan",
     "MIN_RESOURCE": "pumice.model.resources",
     "Members": "pumice.model.job",
     "MemoryBackend": "pumice.backends.memory",
@@ -234,6 +235,7 @@ __all__ = [
     "JobState",
     "Ledger",
     "LiveHeap",
+    "LostVictims",
     "Members",
     "MemoryBackend",
     "Missing",

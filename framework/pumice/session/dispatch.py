@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pumice.model.resources import Resource
     from pumice.model.task import Task
     from pumice.session.fact_check import FactCheck
-    from pumice.solver.plan import Plan
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
 
 
@@ -125,6 +125,7 @@ class Dispatch:
     preempt_victim_filter: Callable[[Job, Job], bool]
     reclaim_scenario_validator: Callable[[Plan], bool]
     preempt_scenario_validator: Callable[[Plan], bool]
+    refuses_reclaim: Callable[[Job, Sequence[LostVictims]], bool]
     on_job_solution_start: Callable[[], None]
     overused: Callable[[Queue], bool]
     preemptive: Callable[[Queue, Sequence[Task]], bool]
