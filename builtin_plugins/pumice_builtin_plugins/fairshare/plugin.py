@@ -27,6 +27,7 @@ from pumice_builtin_plugins.fairshare.order import JobQuantities, QueueOrder
 from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
     TaskQuantities,
+    add_up,
     as_resource,
     plus,
     within,
