@@ -122,11 +122,6 @@ class ValueFrom(TypedDict, total=False):
     configMapKeyRef: ConfigMapRef
 
 
-class EnvVar(TypedDict, total=False):
-    name: str
-    valueFrom: ValueFrom
-
-
 class EnvFrom(TypedDict, total=False):
     configMapRef: ConfigMapRef
 
