@@ -32,7 +32,8 @@ class HyperNodeTree:
         """Names of all nodes below each hypernode, sorted."""
         self._lowest: dict[str, str] | None = None
         by_name = {h.name: h for h in sorted(hyper_nodes, key=lambda h: h.name)}
-        direct = {name: self._direct_nodes(h, nodes) for name, h in by_name.items()}
+        known = {node.name for node in nodes}
+        direct = {name: self._direct_nodes(h, nodes, known) for name, h in by_name.items()}
         for name, hyper_node in by_name.items():
             self.tier[name] = hyper_node.tier
             if hyper_node.tier_name:
@@ -73,14 +74,14 @@ class HyperNodeTree:
         return sorted(names)
 
     @staticmethod
-    def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node]) -> set[str]:
+    def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node], known: set[str]) -> set[str]:
         names: set[str] = set()
         for member in hyper_node.members:
             if member.get("type") != "Node":
                 continue
             selector = member.get("selector", {})
             if exact := selector.get("exactMatch"):
-                names |= {node.name for node in nodes if node.name == exact.get("name")}
+                names.update({exact.get("name", "")} & known)
             if regex := selector.get("regexMatch"):
                 pattern = re.compile(regex.get("pattern", ""))
                 names |= {node.name for node in nodes if pattern.search(node.name)}

@@ -13,6 +13,11 @@ from pumice.model.incremental.column_cache import ColumnCache
 from pumice.model.nodes.journal import RowJournal
 from pumice.model.resources import Resource
 
+_ROW_COLUMNS = (
+    "allocatable", "capacity", "idle", "used", "releasing", "pipelined", "future_idle",
+    "max_pods", "pod_count", "claimable",
+)  # fmt: skip
+
 
 class NodeColumns(RowJournal):
     """One row per node, in the order of their names."""
@@ -57,6 +62,16 @@ class NodeColumns(RowJournal):
     def __len__(self) -> int:
         return len(self.facts)
 
+    def _move_columns(self, nodes: list[Node], source: np.ndarray) -> None:
+        """Let the rows be those of ``nodes``; ``source`` has the old row of each, -1: new."""
+        self.facts = nodes
+        self.names = [node.name for node in nodes]
+        self.row_of = {name: row for row, name in enumerate(self.names)}
+        self.all_rows = np.arange(len(nodes))
+        for name in _ROW_COLUMNS:
+            setattr(self, name, moved_rows(getattr(self, name), source))
+        self.lasting.move(source.tolist())
+
     def fact_column(
         self,
         key: Hashable,
@@ -77,6 +92,15 @@ class NodeColumns(RowJournal):
             column = np.array([fact(node) for node in self.facts], dtype)
             self._fact_columns[key] = column
         return column
+
+
+def moved_rows(column: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """The column whose rows are the given rows of the old one; -1: a row of zeros."""
+    if not len(column):
+        return np.zeros((len(source), *column.shape[1:]), column.dtype)
+    moved: np.ndarray = column[np.maximum(source, 0)]
+    moved[source < 0] = 0
+    return moved
 
 
 def resource_rows(resources: Iterable[Resource], dimensions: Dimensions) -> np.ndarray:
