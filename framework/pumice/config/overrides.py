@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import tomli
-
+from pumice._bounded import TextError, load_toml
 from pumice.config.layers import Layer
 from pumice.config.settings import scheduler_environment
 from pumice.errors import PolicyError
@@ -72,7 +71,7 @@ def _nest(parts: list[str], value: Any) -> dict[str, Any]:
 def _value(text: str) -> Any:
     """The text as a TOML value if it is one, else as a string."""
     try:
-        parsed = tomli.loads(f"value = {text}")
-    except tomli.TOMLDecodeError:
+        parsed = load_toml(f"value = {text}")
+    except TextError:
         return text
     return parsed["value"] if len(parsed) == 1 else text

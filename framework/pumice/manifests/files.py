@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Raw
 
+from pumice._bounded import TextError, utf8, yaml_documents
 from pumice._nearest import near_file
 from pumice.errors import ManifestError
 from pumice.manifests.json_files import WANTED, inner_items, json_documents, large_list, list_frame
@@ -21,6 +20,7 @@ Item = Mapping[str, Any] | Raw
 
 STDIN = "-"
 _MAX_DEPTH = 8
+_MAX_BYTES = 2 << 30
 _SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 
 
@@ -69,19 +69,29 @@ def _files(path: str | Path) -> Iterator[str | Path]:
 
 def _content(file: str | Path) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        if file == STDIN:
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(_MAX_BYTES + 1)
     except OSError as error:
         raise ManifestError(
             f"{file}: {error.strerror or error}", hint=near_file(file) or WANTED
         ) from None
-    # PowerShell redirects output as UTF-16.
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace").encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+    if len(data) > _MAX_BYTES:
+        raise ManifestError(f"{_place(file)}: larger than {_MAX_BYTES >> 30} GiB")
+    try:
+        return utf8(data)
+    except TextError as error:
+        raise ManifestError(error.at(_place(file)), hint=error.hint) from None
+
+
+def _place(file: str | Path) -> str:
+    return "standard input" if file == STDIN else str(file)
 
 
 def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    where = "standard input" if name == STDIN else name
+    where = _place(name)
     start = re.match(rb"\s*(.)?", data, re.DOTALL)
     if start is None or start[1] is None:
         return
@@ -97,37 +107,13 @@ def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
     yield from _yaml(where, data)
 
 
-def _loader() -> Any:
-    """The safe loader, in C if available; timestamps stay text, as in JSON."""
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
-        for first, known in base.yaml_implicit_resolvers.items()
-    }
-    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
-
-
-_Loader = _loader()
-
-
 def _yaml(where: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    line = 1
     try:
-        loader = _Loader(data)
-        while loader.check_node():
-            node = loader.get_node()
-            line = node.start_mark.line + 1
-            document = loader.construct_document(node)
+        for line, document in yaml_documents(data):
             if document is not None:
                 yield f"{where}:{line}", document
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else line
-        raise ManifestError(
-            f"{where}:{line}: {error.problem or error.context}", hint=WANTED
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ManifestError(f"{where}:{line}: {str(error).splitlines()[0]}", hint=WANTED) from None
+    except TextError as error:
+        raise ManifestError(error.at(where), hint=error.hint or WANTED) from None
 
 
 def flatten(where: str, item: Any) -> Iterator[tuple[str, Any]]:
