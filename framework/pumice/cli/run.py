@@ -106,7 +106,11 @@ def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) 
     backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
     if isinstance(backend, MemoryBackend):
         inventory = backend.snapshot()
-        for warning in (*inventory.problems, *_missing_groups(inventory)):
+        for warning in (
+            *inventory.problems,
+            *_missing_groups(inventory),
+            *_missing_nodes(inventory),
+        ):
             click.echo(f"warning: {warning}", err=True)
         ours = settings.scheduler_names
         backend.replace(adopt(inventory, queue=settings.default_queue, scheduler_names=ours))
@@ -125,6 +129,21 @@ def _missing_groups(inventory: Inventory) -> list[str]:
         f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
         for group, count in sorted(pods.items())
         if f"PodGroup {group}" not in reported
+    ]
+
+
+def _missing_nodes(inventory: Inventory) -> list[str]:
+    """Warnings about pods on nodes that are missing."""
+    pods = Counter(
+        pod.node_name
+        for pod in inventory.pods.values()
+        if pod.node_name
+        and pod.node_name not in inventory.nodes
+        and pod.phase in ("Pending", "Running")
+    )
+    return [
+        f"Node {node}: not in the files, so pods that are on it count nowhere: {count}"
+        for node, count in sorted(pods.items())
     ]
 
 

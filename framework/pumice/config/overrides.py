@@ -12,6 +12,10 @@ from pumice.config.settings import scheduler_environment
 from pumice.errors import PolicyError
 
 _SECTIONS = ("plugin", "action")
+_DEVELOPMENT = frozenset(
+    {"PUMICE_RELEASE", "PUMICE_SHARED", "PUMICE_TEST_SEED", "PUMICE_UPDATE_OPERATIONS"}
+)
+"""Variables of the build and the tests."""
 
 
 def set_layers(settings: Iterable[str]) -> list[Layer]:
@@ -50,6 +54,20 @@ def env_layers(env: Mapping[str, str]) -> list[Layer]:
             data = _nest([section, *rest.split("__", 1)], value)
         layers.append(Layer(name, data, override=True, loose=True))
     return layers
+
+
+def unknown_variables(env: Mapping[str, str]) -> list[str]:
+    """Warnings about variables that look like settings and are none."""
+    names = sorted(
+        name
+        for name in env
+        if name.startswith("PUMICE_") and "__" not in name and name not in _DEVELOPMENT
+    )
+    return [
+        f"environment {name}: not a setting; those of a policy are PUMICE_SCHEDULER__NAME, "
+        "PUMICE_PLUGIN__NAME__OPTION and PUMICE_ACTION__NAME__OPTION"
+        for name in names
+    ]
 
 
 def loosely(word: str, known: Iterable[str]) -> str:

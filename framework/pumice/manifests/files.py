@@ -40,17 +40,30 @@ def documents(paths: Iterable[str | Path], *, in_blocks: bool = False) -> Iterat
 
     ``in_blocks``: large lists are cut into items that the caller checks.
     """
+    for file in manifest_files(paths):
+        yield from documents_of(file, in_blocks=in_blocks)
+
+
+def manifest_files(paths: Iterable[str | Path]) -> Iterator[str | Path]:
+    """The files that the paths name or hold, in the order of their names."""
     for path in paths:
-        for file in _files(path):
-            frame = list_frame(file) if in_blocks and str(file).endswith(".json") else None
-            if frame is not None:
-                yield from large_list(file, frame)
-            else:
-                yield from _documents(str(file), _content(file))
+        yield from _files(path)
+
+
+def documents_of(file: str | Path, *, in_blocks: bool = False) -> Iterator[tuple[str, Any]]:
+    """The documents of one file."""
+    frame = list_frame(file) if in_blocks and str(file).endswith(".json") else None
+    if frame is not None:
+        return large_list(file, frame)
+    return _documents(str(file), _content(file))
 
 
 def _files(path: str | Path) -> Iterator[str | Path]:
     if path == STDIN or not Path(path).is_dir():
+        if str(path).endswith(".toml"):
+            raise ManifestError(
+                f"{path}: a TOML file is not a manifest", hint="a policy is given with --config"
+            )
         yield path
         return
     files = sorted(
@@ -79,19 +92,20 @@ def _content(file: str | Path) -> bytes:
             f"{file}: {error.strerror or error}", hint=near_file(file) or WANTED
         ) from None
     if len(data) > _MAX_BYTES:
-        raise ManifestError(f"{_place(file)}: larger than {_MAX_BYTES >> 30} GiB")
+        raise ManifestError(f"{place_of(file)}: larger than {_MAX_BYTES >> 30} GiB")
     try:
         return utf8(data)
     except TextError as error:
-        raise ManifestError(error.at(_place(file)), hint=error.hint) from None
+        raise ManifestError(error.at(place_of(file)), hint=error.hint) from None
 
 
-def _place(file: str | Path) -> str:
+def place_of(file: str | Path) -> str:
+    """How a message names the file."""
     return "standard input" if file == STDIN else str(file)
 
 
 def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    where = _place(name)
+    where = place_of(name)
     start = re.match(rb"\s*(.)?", data, re.DOTALL)
     if start is None or start[1] is None:
         return

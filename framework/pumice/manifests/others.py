@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from pumice.manifests.metadata import MetadataWire, ObjectDecoder, read_metadata
 from pumice.manifests.pool import Pool
 from pumice.manifests.shapes import LabelSelector
+from pumice.manifests.stored_shapes import shape_of
 from pumice.manifests.wire import (
     ANY_OBJECT,
     Int32,
@@ -117,6 +118,7 @@ def read_other(kind: str, raw: Raw, pool: Pool) -> tuple[str, Object]:
     wire = decode(_OTHER, "", raw)
     meta = read_metadata(wire.metadata, pool)
     namespace = meta.namespace or ("default" if kind in _NAMESPACED else "")
+    decode(shape_of(kind), "", raw)
     content = decode(ANY_OBJECT, "", raw)
     content["metadata"].pop("managedFields", None)
     if kind == "ConfigMap":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from pumice._gc import gc_paused
 from pumice.manifests import kai, nodes, others, volcano
-from pumice.manifests.files import STDIN, Item, documents, flatten
+from pumice.manifests.files import STDIN, Item, documents_of, flatten, manifest_files, place_of
 from pumice.manifests.json_files import CutError, check_complete
 from pumice.manifests.links import link
 from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
@@ -73,10 +73,19 @@ def load(paths: Iterable[str | Path], *, default_queue: str = "default") -> Inve
     with gc_paused():
         try:
             in_blocks = STDIN not in paths  # it cannot be read twice
-            reading = _Reading(Inventory(), default_queue, checks_syntax=in_blocks)
-            return reading.all(documents(paths, in_blocks=in_blocks))
+            return _read_files(paths, default_queue, in_blocks=in_blocks)
         except CutError:
-            return _Reading(Inventory(), default_queue).all(documents(paths))
+            return _read_files(paths, default_queue, in_blocks=False)
+
+
+def _read_files(paths: Sequence[str | Path], default_queue: str, *, in_blocks: bool) -> Inventory:
+    reading = _Reading(Inventory(), default_queue, checks_syntax=in_blocks)
+    for file in manifest_files(paths):
+        before = reading.count
+        reading.take_all(documents_of(file, in_blocks=in_blocks))
+        if reading.count == before:
+            reading.report(place_of(file), "file", "holds no objects", "")
+    return reading.finish()
 
 
 def read_objects(
@@ -90,7 +99,9 @@ def read_objects(
     A malformed object is skipped and reported in ``problems``. Kinds that scheduling does not read
     are counted in ``ignored_kinds``. ``into``: an inventory to add the objects to.
     """
-    return _Reading(into or Inventory(), default_queue).all(items)
+    reading = _Reading(into or Inventory(), default_queue)
+    reading.take_all(items)
+    return reading.finish()
 
 
 class _Reading:
@@ -101,6 +112,8 @@ class _Reading:
         self.checks_syntax = checks_syntax
         """Whether items may be no complete JSON, which those that are decoded show."""
         self.default_queue = default_queue
+        self.count = 0
+        """Objects that were read, malformed ones included."""
         self.pool = Pool()
         self.ignored = Counter(inventory.ignored_kinds)
         self.pod_keys = {pod.key for pod in inventory.pods.values()}
@@ -112,26 +125,27 @@ class _Reading:
         self.undecided: list[tuple[str, Raw]] = []
         """Pods that name groups of both families; decided once all groups are read."""
 
-    def all(self, items: Iterable[tuple[str, Item]]) -> Inventory:
-        """Read all objects, also those in lists, and link them."""
+    def take_all(self, items: Iterable[tuple[str, Item]]) -> None:
+        """Read all objects, also those in lists."""
         for where, item in items:
             if isinstance(item, Raw):
                 self.take(where, item, may_be_list=True)
             else:
-                self._take_all(where, item)
-        return self.finish()
+                self._take_list(where, item)
 
-    def _take_all(self, where: str, item: Item) -> None:
+    def _take_list(self, where: str, item: Item) -> None:
         for place, single in flatten(where, item):
             self.take(place, single)
 
     def take(self, where: str, item: Item, *, may_be_list: bool = False) -> None:
         """Read one object into the inventory, or report why not."""
+        self.count += 1
         try:
             raw = encoded(item)
             head = head_of(raw)
             if may_be_list and head.kind.endswith("List"):
-                self._take_all(where, item)
+                self.count -= 1
+                self._take_list(where, item)
                 return
             if not head.kind:
                 raise MalformedError("is not a Kubernetes object: it has no kind")

@@ -11,6 +11,8 @@ from pumice.model.facts import HyperNode, Node
 ROOT = "<cluster-top-hypernode>"
 """The name of the virtual hypernode above all nodes."""
 
+_MAX_DEPTH = 100
+
 
 class HyperNodeTree:
     """Hypernodes by name: tier, children, parent, and the nodes below each."""
@@ -94,6 +96,11 @@ class HyperNodeTree:
     ) -> set[str]:
         if name in above:
             self._broken(f"hypernodes form a cycle: {' > '.join((*above, name))}")
+            return set()
+        if name in self.nodes:
+            return set(self.nodes[name])
+        if len(above) >= _MAX_DEPTH:
+            self._broken(f"hypernodes are nested more than {_MAX_DEPTH} deep")
             return set()
         below = set(direct[name])
         for child in self.children[name]:
