@@ -33,17 +33,14 @@ class Mutator:
         self._places = places(data)
         self._dice = random.Random(seed)
 
-    def damaged(self) -> Any:
-        """A copy with one to three places damaged."""
-        dice = self._dice
-        paths = [dice.choice(self._places) for _ in range(dice.choice((1, 1, 1, 2, 3)))]
+    def damaged(self, count: int = 1) -> Any:
+        """A copy with ``count`` places damaged."""
         result = self._data
-        copied: set[tuple[Any, ...]] = set()
-        for path in paths:
-            result = self._damage(result, path, 0, copied)
+        for path in self._dice.choices(self._places, k=count):
+            result = self._damage(result, path, 0)
         return result
 
-    def _damage(self, value: Any, path: tuple[Any, ...], depth: int, copied: set[Any]) -> Any:
+    def _damage(self, value: Any, path: tuple[Any, ...], depth: int) -> Any:
         """The value with the place damaged; only what is on the way to it is copied."""
         key = path[depth]
         known = isinstance(value, dict) and key in value
@@ -52,9 +49,9 @@ class Mutator:
             return value
         value = copy.copy(value)
         if depth + 1 < len(path):
-            value[key] = self._damage(value[key], path, depth + 1, copied)
-            return value
-        self._change(value, key)
+            value[key] = self._damage(value[key], path, depth + 1)
+        else:
+            self._change(value, key)
         return value
 
     def _change(self, holder: Any, key: Any) -> None:
@@ -71,9 +68,8 @@ class Mutator:
             case "rename" if isinstance(holder, dict):
                 holder[dice.choice(("x", "name", "spec", "", "kind"))] = holder.pop(key)
             case "swap":
-                other = dice.choice(
-                    list(holder) if isinstance(holder, dict) else range(len(holder))
-                )
+                keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+                other = dice.choice(keys)
                 holder[key], holder[other] = holder[other], holder[key]
             case "add" if isinstance(holder, dict):
                 holder["someFutureField"] = copy.deepcopy(dice.choice(ODD))

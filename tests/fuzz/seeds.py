@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Object = dict[str, Any]
@@ -48,7 +49,7 @@ def pod(name: str, annotations: dict[str, str], **spec: Any) -> Object:
     made["metadata"] |= {
         "uid": f"u-{name}",
         "labels": {"app": "a"},
-        "annotations": annotations,
+        "annotations": dict(annotations),
         "creationTimestamp": "2026-01-01T00:00:00Z",
     }
     made["status"] = {"phase": "Running" if "nodeName" in spec else "Pending"}
@@ -162,7 +163,7 @@ def volcano() -> list[Object]:
     }
     claims = [{"name": "r", "resourceClaimName": "rc"}]
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "pvc"}}]
-    return [
+    objects = [
         *shared(),
         thing(api, "Queue", "root", spec={"weight": 1}),
         thing(
@@ -201,6 +202,20 @@ def volcano() -> list[Object]:
         thing("nodeinfo.volcano.sh/v1alpha1", "Numatopology", "n0", spec=numa),
         thing("shard.volcano.sh/v1alpha1", "NodeShard", "volcano", status={"nodesInUse": ["n0"]}),
     ]
+    for item in objects:
+        if item["kind"] == "PodGroup":
+            item["metadata"]["annotations"] = {
+                "volcano.sh/sla-waiting-time": "1h",
+                "volcano.sh/task-topology-affinity": "w,v",
+                "volcano.sh/preemptable": "true",
+            }
+        if item["kind"] == "Pod":
+            item["metadata"]["annotations"] |= {
+                "volcano.sh/cooldown-time": "5m",
+                "volcano.sh/revocable-zone": "*",
+                "volcano.sh/preemptable": "true",
+            }
+    return objects
 
 
 def kai() -> list[Object]:
@@ -257,5 +272,25 @@ def kai() -> list[Object]:
     ]
 
 
-SEEDS = {"volcano": volcano, "kai": kai, "pumice": volcano}
-"""By preset."""
+EVERY_PLUGIN = {
+    "actions": ["enqueue", "allocate", "backfill", "reclaim", "preempt", "gangpreempt"],
+    "tiers": [
+        {"plugins": ["priority", "gang", "conformance", "sla", "tdm", "pdb", "cdp"]},
+        {
+            "plugins": [
+                "drf", "predicates", "capacity", "nodeorder", "binpack", "deviceshare",
+                "dynamicresources", "numa-aware", "network-topology-aware", "resourcequota",
+                "task-topology", "nodegroup", "overcommit", "rescheduling", "usage",
+                "resource-strategy-fit",
+            ]
+        },
+    ],
+}  # fmt: skip
+"""Plugins of Volcano that its preset leaves out."""
+SEEDS: dict[str, tuple[Callable[[], list[Object]], Mapping[str, Any]]] = {
+    "volcano": (volcano, {"preset": "volcano"}),
+    "kai": (kai, {"preset": "kai"}),
+    "pumice": (volcano, {"preset": "pumice"}),
+    "every plugin": (volcano, EVERY_PLUGIN),
+}
+"""Objects and the policy that schedules them."""

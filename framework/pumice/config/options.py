@@ -14,6 +14,8 @@ from pumice.config.lines import KeyPath
 
 M = TypeVar("M", bound=BaseModel)
 REQUIRED = "required"
+MAX_NUMBER = 2**53
+"""Larger numbers would overflow where they are multiplied in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,13 @@ def validate(
 ) -> tuple[M | None, list[tuple[str | None, str]]]:
     """The validated model, or the problems, each with the key of its value."""
     try:
-        return model.model_validate(dict(values)), []
+        validated = model.model_validate(dict(values))
+        large = [
+            (key, f"{what}: {noun} {key!r} should be between -2**53 and 2**53, not {value!r}")
+            for key, value in values.items()
+            if isinstance(value, int | float) and abs(value) > MAX_NUMBER
+        ]
+        return (None, [*large]) if large else (validated, [])
     except ValidationError as error:
         return None, [
             (key, _problem(model, dict(details), key, what, noun))
