@@ -87,12 +87,15 @@ def validate(
     """The validated model, or the problems, each with the key of its value."""
     try:
         validated = model.model_validate(dict(values))
-        large = [
-            (key, f"{what}: {noun} {key!r} should be between -2**53 and 2**53, not {value!r}")
-            for key, value in values.items()
-            if isinstance(value, int | float) and abs(value) > MAX_NUMBER
+        large: list[tuple[str | None, str]] = [
+            (
+                _key_of(model, (field.alias or name,), values),
+                f"{what}: {noun} {field.alias or name!r} should be at most 2**53",
+            )
+            for name, field in model.model_fields.items()
+            if _is_large(getattr(validated, name))
         ]
-        return (None, [*large]) if large else (validated, [])
+        return (None, large) if large else (validated, [])
     except ValidationError as error:
         return None, [
             (key, _problem(model, dict(details), key, what, noun))
@@ -101,6 +104,12 @@ def validate(
         ]
     except Exception as error:  # a validator that raises something other than ValueError
         return None, [(None, f"{what}: its Options failed: {type(error).__name__}: {error}")]
+
+
+def _is_large(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_is_large, value.values()))
+    return isinstance(value, int) and abs(value) > MAX_NUMBER
 
 
 def _problem(
