@@ -13,11 +13,6 @@ from pumice.model.incremental.column_cache import ColumnCache
 from pumice.model.nodes.journal import RowJournal
 from pumice.model.resources import Resource
 
-_ROW_COLUMNS = (
-    "allocatable", "capacity", "idle", "used", "releasing", "pipelined", "future_idle",
-    "max_pods", "pod_count", "claimable",
-)  # fmt: skip
-
 
 class NodeColumns(RowJournal):
     """One row per node, in the order of their names."""
@@ -68,8 +63,16 @@ class NodeColumns(RowJournal):
         self.names = [node.name for node in nodes]
         self.row_of = {name: row for row, name in enumerate(self.names)}
         self.all_rows = np.arange(len(nodes))
-        for name in _ROW_COLUMNS:
-            setattr(self, name, moved_rows(getattr(self, name), source))
+        self.allocatable = moved_rows(self.allocatable, source)
+        self.capacity = moved_rows(self.capacity, source)
+        self.idle = moved_rows(self.idle, source)
+        self.used = moved_rows(self.used, source)
+        self.releasing = moved_rows(self.releasing, source)
+        self.pipelined = moved_rows(self.pipelined, source)
+        self.future_idle = moved_rows(self.future_idle, source)
+        self.max_pods = moved_rows(self.max_pods, source)
+        self.pod_count = moved_rows(self.pod_count, source)
+        self.claimable = moved_rows(self.claimable, source)
         self.lasting.move(source.tolist())
 
     def fact_column(
