@@ -116,7 +116,11 @@ def _input_warnings(backend: Backend) -> list[str]:
     if not isinstance(backend, MemoryBackend):
         return []
     inventory = backend.snapshot()
-    return [*map(str, inventory.problems), *_missing_groups(inventory)]
+    return [
+        *map(str, inventory.problems),
+        *_missing_groups(inventory),
+        *_missing_nodes(inventory),
+    ]
 
 
 def _adopt(backend: Backend, policy: Policy) -> None:
@@ -138,6 +142,21 @@ def _missing_groups(inventory: Inventory) -> list[str]:
         f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
         for group, count in sorted(pods.items())
         if f"PodGroup {group}" not in reported
+    ]
+
+
+def _missing_nodes(inventory: Inventory) -> list[str]:
+    """Warnings about pods on nodes that are missing."""
+    pods = Counter(
+        pod.node_name
+        for pod in inventory.pods.values()
+        if pod.node_name
+        and pod.node_name not in inventory.nodes
+        and pod.phase in ("Pending", "Running")
+    )
+    return [
+        f"Node {node}: not in the files, so pods that are on it count nowhere: {count}"
+        for node, count in sorted(pods.items())
     ]
 
 

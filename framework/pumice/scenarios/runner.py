@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import tomli
 from msgspec import Raw
 
+from pumice._bounded import TextError, load_toml, text_of
 from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
@@ -145,8 +145,10 @@ class Runner:
             if dialect == "pumice":
                 return load_policy(path, env={}, catalog=self._catalog)
             try:
-                config, where = tomli.loads(path.read_text(encoding="utf-8")), str(path)
-            except (OSError, ValueError) as error:
+                config, where = load_toml(text_of(path.read_bytes())), str(path)
+            except TextError as error:
+                raise ScenarioError(f"config: {error.at(str(path))}", hint=error.hint) from None
+            except OSError as error:
                 raise ScenarioError(f"config: {path}: {error}") from None
         if params is not None:
             config = with_params(config, params)

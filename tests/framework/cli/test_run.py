@@ -378,3 +378,23 @@ def test_the_demo_reclaims_preempts_and_places_whole_gangs(monkeypatch):
     bound = {bind["task"] for bind in second["binds"]}
     assert {f"production/train-{worker}" for worker in range(3)} <= bound
     assert [job["job"] for job in second["jobs"] if job["reason"]] == ["research/ablation"]
+
+
+def test_what_is_missing_or_odd_is_said(files, monkeypatch):
+    files(pod("lost", group="", more="nodeName: n9"), "\nstatus: {phase: Running}\n")
+    Path("empty.yaml").write_text("# nothing\n---\n")
+    Path("none.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    monkeypatch.setenv("PUMICE_FOO", "1")
+    result = run("empty.yaml", "none.json")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert "warning: Node n9: not in the files, so pods that are on it count nowhere: 1" in lines
+    assert "warning: empty.yaml: file: holds no objects" in lines
+    assert "warning: none.json: file: holds no objects" in lines
+    assert any(line.startswith("warning: environment PUMICE_FOO: not a setting") for line in lines)
+
+
+def test_a_policy_is_no_manifest(files):
+    result = run("policy.toml")
+    assert result.exit_code == 2
+    assert "policy.toml: a TOML file is not a manifest" in result.output
