@@ -36,6 +36,8 @@ NAMESPACE = "bench"
 _BORN = 1_700_000_000.0
 _TRIES = 12
 """How many nodes are looked at for a running task; then it is left out."""
+_REFUSALS = 20
+"""After so many gangs in a row that fit nowhere the cluster is full."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ class _Drawing:
         }
         self.free: dict[str, Resource] = {}
         self._nodes()
-        self.names = list(self.free)
+        self.pools: dict[bool, list[str]] = {False: [], True: []}
+        for name, free in self.free.items():
+            self.pools[GPU in free.scalars].append(name)
         self.total = Resource(0, 0, {GPU: 0})
         for node in self.inventory.nodes.values():
             self.total.add(node.allocatable)
@@ -173,26 +177,28 @@ class _Drawing:
         )
 
     def _running(self) -> None:
-        """Gangs until the GPUs and the CPUs of this part of the cluster are in use."""
-        used, number, refused = Resource(0, 0, {GPU: 0}), 0, 0
-        while refused < 20:
-            with_gpu = used.get(GPU) < self.shape.fill * self.total.get(GPU)
-            if not with_gpu and used.cpu >= self.shape.fill * self.total.cpu:
-                break
-            requests = self._request(with_gpu, self.shape.grain)
-            facts = self._constraints()
-            size = self.dice.choice(GANGS)
-            places = [node for node in (self._place(requests, facts) for _ in range(size)) if node]
-            if not places:
-                refused += 1
-                continue
-            self._gang(f"run-{number:05}", requests, facts, places)
-            for _ in places:
-                used.add(requests)
-            number, refused = number + 1, 0
+        """Gangs until this part of the GPUs, then of the CPUs is in use, or nothing fits."""
+        number = 0
+        for resource in (GPU, "cpu"):
+            total, refused = self.total.get(resource), 0
+            used = total - sum(free.get(resource) for free in self.free.values())
+            goal = self.shape.fill * total
+            while used < goal and refused < _REFUSALS:
+                request = self._request(resource == GPU, self.shape.grain)
+                facts = self._constraints()
+                size = self.dice.choice(GANGS)
+                places = [self._place(request, facts) for _ in range(size)]
+                places = [node for node in places if node]
+                refused = 0 if places else refused + 1
+                if places:
+                    self._gang(f"run-{number:05}", request, facts, places)
+                    used, number = used + len(places) * request.get(resource), number + 1
 
     def _place(self, request: Resource, facts: dict[str, Any]) -> str:
-        for name in self.dice.sample(self.names, min(_TRIES, len(self.names))):
+        # Tasks without GPUs leave most nodes with GPUs alone, as pools of nodes do.
+        with_gpu = GPU in request.scalars or self.dice.random() < 0.2
+        names = self.pools[with_gpu]
+        for name in self.dice.sample(names, min(_TRIES, len(names))):
             node, free = self.inventory.nodes[name], self.free[name]
             zone = facts.get("node_selector", {}).get("zone", node.labels["zone"])
             if node.labels["zone"] != zone or (node.taints and "tolerations" not in facts):
