@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measured, mib = measure_apart(case, options.repeat, options.profile)
             make = make_mixed_row if isinstance(case, MixedCase) else make_row
             rows.append(make(case, measured, unit, mib))
-    options.o.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            # Written after every row, so that a run that is stopped leaves what it has.
+            options.o.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     uniform = [row for row in rows if row["kind"] != MIXED]
     mixed = [row for row in rows if row["kind"] == MIXED]
     if options.page:
