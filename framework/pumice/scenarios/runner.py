@@ -75,7 +75,8 @@ class Runner:
         except Exception as error:  # a faulty plugin or action fails its scenario only
             return replace(blank, error=f"{type(error).__name__}: {error}{_place(error)}")
 
-    def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
+    def scheduler(self, scenario: Scenario, file: Path) -> tuple[Scheduler, ScenarioBackend]:
+        """A scheduler before its first cycle on the scenario's cluster, and that cluster."""
         policy = self._policy(scenario, file)
         extra = scenario.facts()
         queue = policy.scheduler.default_queue
@@ -90,7 +91,12 @@ class Runner:
             eviction_takes=extra.eviction_takes,
             deleted_jobs=[uid for uid, job in extra.jobs.items() if job.delete_job_in_test],
         )
-        scheduler = Scheduler(backend, policy, verify=self._check)
+        return Scheduler(backend, policy, verify=self._check), backend
+
+    def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
+        scheduler, backend = self.scheduler(scenario, file)
+        extra, now = scenario.facts(), backend.now()
+        queue = scheduler.policy.scheduler.default_queue
         for number in range(1, scenario.cycles + 1):
             if number > 1:
                 backend.advance()
