@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from pumice import deprecated
 from pumice._nearest import did_you_mean
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
+_IMPLEMENTED: WeakKeyDictionary[type[Plugin], frozenset[str]] = WeakKeyDictionary()
 _ABOUT_NODES = frozenset({"predicate", "node_order"})
 
 
@@ -54,18 +56,26 @@ def implementations(
     point: ExtensionPoint, tiers: Sequence[Sequence[BoundPlugin]]
 ) -> list[list[tuple[Impl, Plugin]]]:
     """The enabled implementations of a point, tier by tier, in policy order."""
+    name = point.name
     found = []
     for tier in tiers:
         row = []
         for entry, plugin in tier:
-            method = getattr(plugin, point.name, None)
-            if method is None or not hasattr(method, _IMPL_MARK):
-                continue
-            if not entry.answers(point.name):
-                continue
-            row.append((Impl(entry.name, bind(method, point.args), entry.source.label), plugin))
+            if name in _implemented(type(plugin)) and entry.answers(name):
+                method = getattr(plugin, name)
+                row.append((Impl(entry.name, bind(method, point.args), entry.source.label), plugin))
         found.append(row)
     return found
+
+
+def _implemented(plugin: type[Plugin]) -> frozenset[str]:
+    """The names of a class's methods that implement an extension point."""
+    names = _IMPLEMENTED.get(plugin)
+    if names is None:
+        methods = [(name, getattr(plugin, name, None)) for name in dir(plugin)]
+        names = frozenset(name for name, method in methods if hasattr(method, _IMPL_MARK))
+        _IMPLEMENTED[plugin] = names
+    return names
 
 
 class Dispatch:

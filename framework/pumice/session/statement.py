@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from pumice.model.job import Job
     from pumice.session.session import Session
 
-_S = TaskStatus
-_NOT_EVICTABLE = frozenset({_S.PENDING, _S.RELEASING})
+_EVICT, _UNEVICT, _PIPELINE, _ALLOCATE = Kind
+_PENDING, _ALLOCATED, _RELEASING = (
+    TaskStatus.PENDING,
+    TaskStatus.ALLOCATED,
+    TaskStatus.RELEASING,
+)
+_NOT_EVICTABLE = frozenset({_PENDING, _RELEASING})
 
 
 class Statement:
@@ -73,7 +78,7 @@ class Statement:
     @property
     def has_evictions(self) -> bool:
         """Whether an eviction stands."""
-        return any(op.kind is Kind.EVICT for op in self._standing())
+        return any(op.kind is _EVICT for op in self._standing())
 
     # -- operations
 
@@ -85,7 +90,7 @@ class Statement:
             raise StatementError(f"task {task.key} is on no node of the session")
         if task.status in _NOT_EVICTABLE:
             raise StatementError(f"task {task.key} is {task.status.label}: it cannot be evicted")
-        op = Operation(Kind.EVICT, task, row)
+        op = Operation(_EVICT, task, row)
         op.reason, op.claimant = reason, claimant
         save_device_counts(self._session, op)
         objection = apply_evict(self._session, op)
@@ -99,10 +104,10 @@ class Statement:
         """Cancel the eviction of one task; operations after it stay."""
         self._require_open()
         for target in self._standing():
-            if target.kind is Kind.EVICT and target.task is task:
-                if task.status is not _S.RELEASING:
+            if target.kind is _EVICT and target.task is task:
+                if task.status is not _RELEASING:
                     raise StatementError(f"task {task.key} has been placed since its eviction")
-                op = Operation(Kind.UNEVICT, task, target.row)
+                op = Operation(_UNEVICT, task, target.row)
                 op.target = target
                 self._cancels = True
                 save_device_counts(self._session, op)
@@ -123,7 +128,7 @@ class Statement:
 
         A victim that is pipelined to its own node, and to the same GPUs, is un-evicted.
         """
-        op = Operation(Kind.PIPELINE, task, row)
+        op = Operation(_PIPELINE, task, row)
         op.eviction_occurred = eviction_occurred
         if groups is not None:
             op.groups = groups
@@ -139,16 +144,14 @@ class Statement:
         self, task: Task, row: int, *, groups: tuple[str, ...] | None = None
     ) -> str | None:
         """Place a task on idle resources. Answers a plugin's objection, if any."""
-        op = Operation(Kind.ALLOCATE, task, row)
+        op = Operation(_ALLOCATE, task, row)
         if groups is not None:
             op.groups = groups
         return self._place(op)
 
     def pipeline_allocated(self, job: Job) -> str | None:
         """Pipeline what the statement allocated for a job, on the same nodes."""
-        allocated = [
-            op for op in self._operations if op.kind is Kind.ALLOCATE and op.task.job is job
-        ]
+        allocated = [op for op in self._operations if op.kind is _ALLOCATE and op.task.job is job]
         for op in allocated:
             self._operations.remove(op)
             undo_place(self._session, op, exact=self._exact)
@@ -179,7 +182,7 @@ class Statement:
             return self._operations.copy()
         cancelled = {id(op.target) for op in self._operations if op.target is not None}
         return [
-            op for op in self._operations if op.kind is not Kind.UNEVICT and id(op) not in cancelled
+            op for op in self._operations if op.kind is not _UNEVICT and id(op) not in cancelled
         ]
 
     def _append(self, op: Operation) -> None:
@@ -202,9 +205,9 @@ class Statement:
             restore_device_counts(self._session, op)
 
     def _undo(self, op: Operation) -> None:
-        if op.kind is Kind.EVICT:
+        if op.kind is _EVICT:
             undo_evict(self._session, op, exact=self._exact)
-        elif op.kind is Kind.UNEVICT:
+        elif op.kind is _UNEVICT:
             assert op.target is not None
             self._session.undone(apply_evict(self._session, op.target))
         else:
@@ -251,9 +254,9 @@ class Statement:
         for op in self._standing():
             op.task.last_transaction = None
             op.task.virtual = False
-            if op.kind is Kind.EVICT:
+            if op.kind is _EVICT:
                 session.decide_eviction(op.task, op.row, op.reason, op.claimant)
-            elif op.kind is Kind.ALLOCATE and op.task.status is _S.ALLOCATED:
+            elif op.kind is _ALLOCATE and op.task.status is _ALLOCATED:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
                     undo_place(self._session, op, exact=self._exact)
@@ -284,15 +287,15 @@ class Statement:
     def recover(self, saved: list[Operation]) -> str | None:
         """Repeat saved operations. Answers the first objection, which ends it."""
         for op in saved:
-            if op.kind is Kind.EVICT:
+            if op.kind is _EVICT:
                 self.evict(op.task, op.reason, claimant=op.claimant)
-            elif op.kind is Kind.PIPELINE:
+            elif op.kind is _PIPELINE:
                 objection = self.pipeline(
                     op.task, op.row, eviction_occurred=op.eviction_occurred, groups=op.groups
                 )
                 if objection is not None:
                     return objection
-            elif op.kind is Kind.ALLOCATE:
+            elif op.kind is _ALLOCATE:
                 objection = self.allocate(op.task, op.row, groups=op.groups)
                 if objection is not None:
                     return objection
