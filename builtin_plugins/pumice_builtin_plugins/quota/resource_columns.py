@@ -56,6 +56,9 @@ class ResourceColumns:
         return request
 
     def total_request(self, tasks: Iterable[Task]) -> Request:
+        tasks = list(tasks)
+        if len(tasks) == 1:
+            return self.request(tasks[0])
         total = [0] * len(self.names)
         for task in tasks:
             add_request(total, task)
