@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from pumice import deprecated
 from pumice._nearest import did_you_mean
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
-_IMPLEMENTED: WeakKeyDictionary[type[Plugin], frozenset[str]] = WeakKeyDictionary()
+_IMPLEMENTED: dict[type[Plugin], frozenset[str]] = {}
 _ABOUT_NODES = frozenset({"predicate", "node_order"})
 
 

@@ -71,6 +71,8 @@ class VictimQueues:
         if answer is None:
             answer = self._order.victim_queue_before(left, right, preemptor_queue)
             self._cached[key] = answer
+            if left is not right:
+                self._cached[right.name, left.name, preemptor_queue.name] = not answer
         return answer
 
     def in_order(self, queues: list[Queue], preemptor_queue: Queue) -> list[str] | None:
@@ -90,9 +92,7 @@ class VictimQueues:
             ordered.insert(place, queue)
         for place, queue in enumerate(ordered):
             for later in ordered[place + 1 :]:
-                if not before(queue, later, preemptor_queue) or before(
-                    later, queue, preemptor_queue
-                ):
+                if not before(queue, later, preemptor_queue):
                     return None
         return [queue.name for queue in ordered]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _SKIPPED = "pumice.skipped"
-_OK, _UNSCHEDULABLE = Code.OK, Code.UNSCHEDULABLE
+_OK, _UNSCHEDULABLE = int(Code.OK), int(Code.UNSCHEDULABLE)
 _NO_PLUGINS: tuple[str, ...] = ()
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
