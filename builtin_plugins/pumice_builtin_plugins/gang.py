@@ -148,18 +148,18 @@ class Gang(Plugin):
 
 def _above_minimum(candidates: Sequence[Task]) -> list[Task]:
     """Of each job as many candidates as it has ready tasks beyond minAvailable."""
-    remaining: dict[str, int] = {}
+    taken: dict[str, int] = {}
     victims = []
     for task in candidates:
         job = task.job
         if job is None:
             continue
-        ready = remaining.get(job.uid)
-        if ready is None:
-            ready = remaining[job.uid] = job.ready_count
-        if ready > job.min_available:
-            remaining[job.uid] = ready - 1
-            victims.append(task)
+        surplus = job.ready_count - job.min_available
+        if surplus > 0:
+            count = taken.get(job.uid, 0)
+            if count < surplus:
+                taken[job.uid] = count + 1
+                victims.append(task)
     return victims
 
 
