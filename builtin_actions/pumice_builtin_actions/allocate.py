@@ -10,6 +10,8 @@ from pumice_builtin_actions.greedy.placement import Placement
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
+_PENDING = TaskStatus.PENDING
+
 
 class Allocate(Action):
     """Place the minimum of each pending job, then one task at a time, in queue and job order.
@@ -74,7 +76,7 @@ class _Allocation:
         if refusal is not None:
             job.refusals.append(refusal)
             return
-        if not job.by_status[TaskStatus.PENDING]:
+        if not job.by_status[_PENDING]:
             return
         if not session.hyper_nodes.ready and job.has_network_topology:
             return

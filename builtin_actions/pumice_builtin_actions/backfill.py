@@ -9,6 +9,9 @@ import numpy as np
 from pumice import Action, ActionEntry, FitErrors, Job, JobHeap, Policy, Session, Task, TaskStatus
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
+_PIPELINED = TaskStatus.PIPELINED
+_ALLOCATED = TaskStatus.ALLOCATED
+
 
 class Backfill(Action):
     """Place best-effort tasks in queue, job and task order, without quota checks.
@@ -48,7 +51,7 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
         jobs = waiting[queues.pop().name]
         while jobs:
             job = jobs.pop()
-            for task in job.having(TaskStatus.PIPELINED):
+            for task in job.having(_PIPELINED):
                 # A best-effort task that an earlier action pipelined is placed anew.
                 if task.best_effort:
                     session.unplace(task)
@@ -60,7 +63,7 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
 
 def _has_best_effort(job: Job) -> bool:
     """Whether a best-effort task of the job is pending or pipelined."""
-    pipelined = job.by_status[TaskStatus.PIPELINED]
+    pipelined = job.by_status[_PIPELINED]
     return job.pending_best_effort > 0 or any(task.best_effort for task in pipelined.values())
 
 
@@ -78,7 +81,7 @@ def _place(session: Session, job: Job, task: Task) -> None:
             if statement.allocate(task, session.queries.pick(task, group)) is None:
                 statement.keep()
         if session.ask.job_ready(job):
-            for placed in job.having(TaskStatus.ALLOCATED):
+            for placed in job.having(_ALLOCATED):
                 if session.decide_bind(placed, session.nodes.row_of[placed.node]) is not None:
                     session.unplace(placed)
         return

@@ -106,7 +106,7 @@ class _Preemption:
         self._limits = limits
         self._evictable = EvictableByQueue(session, PREEMPTABLE_STATUSES)
         self._lookahead = QueueLookahead(session) if session.uses("victims") else None
-        self._no_tasks = Evictable(session, VictimOrder(session, ()), (), lambda task: False)
+        self._no_tasks = Evictable(session, (), lambda task: False)
         self._reachable = ReachableNodes(session)
         self._last_failure = RepeatedFailure(session)
         self._preemptors: dict[str, JobHeap] = {}
@@ -163,8 +163,8 @@ class _Preemption:
         for task in pending_tasks(session, job):
             evictable = self._no_tasks
             if jobs:
-                order = VictimOrder(session, jobs)
-                evictable = Evictable(session, order, order.tasks(jobs), of_same_job(task))
+                tasks = VictimOrder(session, jobs).tasks_of(job.queue)
+                evictable = Evictable(session, tasks, of_same_job(task))
             preemptor = _Preemptor(task, None, evictable)
             with session.statement() as statement:
                 if not self._preempt(statement, preemptor):

@@ -96,12 +96,15 @@ class _Reclaiming:
             has_victims = evictable.count > own.count
         # Volcano skips a node without reclaimable tasks, even an idle one.
         worth_trying = self._reachable.mask(task.vector, evictable, own) & has_victims
+        if not worth_trying.any():
+            return False
         fit = RequestFit(task.vector)
         for group in self._nodes.groups(task):
             for row in group[worth_trying[group]].tolist():
                 candidates = evictable.tasks[row]
-                if own is not None and own.count[row]:
-                    candidates = [victim for victim in candidates if victim.queue != task.queue]
+                if own is not None and own.tasks[row]:
+                    spared = set(own.tasks[row])
+                    candidates = [victim for victim in candidates if victim not in spared]
                 if self._reclaim_on(statement, task, fit, row, candidates):
                     return True
         return False

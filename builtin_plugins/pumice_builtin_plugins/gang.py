@@ -30,7 +30,7 @@ from pumice.gang import (
     sub_jobs_valid,
 )
 
-_S = TaskStatus
+_PENDING, _PIPELINED = TaskStatus.PENDING, TaskStatus.PIPELINED
 
 
 class Gang(Plugin):
@@ -148,18 +148,18 @@ class Gang(Plugin):
 
 def _above_minimum(candidates: Sequence[Task]) -> list[Task]:
     """Of each job as many candidates as it has ready tasks beyond minAvailable."""
-    remaining: dict[str, int] = {}
+    taken: dict[str, int] = {}
     victims = []
     for task in candidates:
         job = task.job
         if job is None:
             continue
-        ready = remaining.get(job.uid)
-        if ready is None:
-            ready = remaining[job.uid] = job.ready_count
-        if ready > job.min_available:
-            remaining[job.uid] = ready - 1
-            victims.append(task)
+        surplus = job.ready_count - job.min_available
+        if surplus > 0:
+            count = taken.get(job.uid, 0)
+            if count < surplus:
+                taken[job.uid] = count + 1
+                victims.append(task)
     return victims
 
 
@@ -170,7 +170,7 @@ def _unready_first(left: Members, right: Members) -> int:
 def _is_releasing(job: Job) -> bool:
     """Whether the job is unready only because scheduled tasks are releasing."""
     releasing = job.releasing_scheduled_count
-    waiting = job.count(_S.PENDING, _S.PIPELINED)
+    waiting = job.count(_PENDING, _PIPELINED)
     return bool(releasing and not waiting and job.scheduled_count + releasing >= job.min_available)
 
 
@@ -178,7 +178,7 @@ def _unschedulable_text(job: Job) -> str:
     # Pending tasks that a discarded statement had allocated count as schedulable.
     allocated_before = sum(
         1
-        for task in job.having(_S.PENDING)
+        for task in job.having(_PENDING)
         if task.last_transaction is not None and task.last_transaction.status in ALLOCATED_STATUSES
     )
     unready = job.min_available - allocated_before - job.ready_count

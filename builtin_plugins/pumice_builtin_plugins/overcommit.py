@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from pumice import PERMIT, Job, Plugin, Resource, hookimpl
 from pumice_builtin_plugins.quota.min_resources import (
     allocated_of,
     deduct_gated,
+    has_gated,
     inqueue_of,
+    is_admitted,
     min_request,
+    minimum_rows,
     refuse,
     runs_at_minimum,
 )
@@ -39,12 +43,22 @@ class Overcommit(Plugin):
         total = dimensions.resource(session.cluster.total).scaled(self.options.factor)
         self._idle = total.sub(dimensions.resource(session.nodes.used.sum(axis=0)))
         self._inqueue = Resource()
-        for job in session.jobs.values():
-            if job.phase == "Inqueue" and job.min_resources is not None:
+        minimums = minimum_rows(session)
+        cpus = minimums[:, 0].tolist()
+        running = []
+        for number, job in enumerate(session.jobs.values()):
+            if is_admitted(job):
                 # Volcano counts the whole minimum here, also what is allocated already.
                 self._inqueue.add(deduct_gated(job, min_request(job)))
             elif runs_at_minimum(job):
-                self._inqueue.add(inqueue_of(job, allocated_of(session, job)))
+                if cpus[number] < 0 or has_gated(job):
+                    self._inqueue.add(inqueue_of(job, allocated_of(session, job)))
+                else:
+                    running.append((number, job.allocated))
+        if running:
+            numbers, allocated = zip(*running, strict=True)
+            unmet = np.maximum(minimums[list(numbers)] - np.array(allocated), 0).sum(axis=0)
+            self._inqueue.add(dimensions.resource(unmet))
 
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import EvictionContext, EvictionKind, Job, Plugin, SubJob, Task, hookimpl
+from pumice import EvictionContext, EvictionKind, Job, Plugin, SubJob, Task, TaskStatus, hookimpl
+
+_PIPELINED = TaskStatus.PIPELINED
 
 
 class Priority(Plugin):
@@ -57,4 +59,4 @@ class Priority(Plugin):
 
     @hookimpl
     def job_starving(self, job: Job) -> bool:
-        return job.ready_count + job.waiting_count < len(job.tasks)
+        return job.ready_count + len(job.by_status[_PIPELINED]) < len(job.tasks)

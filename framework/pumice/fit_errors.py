@@ -8,6 +8,8 @@ import numpy as np
 
 from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 
+_UNRESOLVABLE = int(Code.UNRESOLVABLE)
+
 
 class FitErrors:
     """The verdicts of all nodes that were asked for one task, or one error for all of them."""
@@ -49,14 +51,14 @@ class FitErrors:
         """Mask over all ``count`` nodes: those that no eviction can make fit."""
         mask = np.zeros(count, bool)
         if self.verdicts is not None:
-            hit = self.verdicts.codes == Code.UNRESOLVABLE
+            hit = self.verdicts.codes == _UNRESOLVABLE
             mask[hit if self.rows is None else self.rows[hit]] = True
         return mask
 
     @property
     def is_resolvable(self) -> bool:
         """Whether an eviction may make each of the nodes fit."""
-        return self.verdicts is None or Code.UNRESOLVABLE not in self.verdicts.codes
+        return self.verdicts is None or not bool((self.verdicts.codes == _UNRESOLVABLE).any())
 
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason; a node may give several."""

@@ -13,7 +13,14 @@ from pumice.model.task import STATUS_LABELS, Task, TaskStatus
 if TYPE_CHECKING:
     from pumice.session.session import Session
 
-_S = TaskStatus
+_PENDING, _ALLOCATED, _PIPELINED, _RUNNING, _SUCCEEDED, _FAILED = (
+    TaskStatus.PENDING,
+    TaskStatus.ALLOCATED,
+    TaskStatus.PIPELINED,
+    TaskStatus.RUNNING,
+    TaskStatus.SUCCEEDED,
+    TaskStatus.FAILED,
+)
 
 
 def close(session: Session) -> None:
@@ -27,12 +34,12 @@ def close(session: Session) -> None:
             decisions.jobs.append(_state(session, job))
         except Exception as exc:  # what a plugin stored in the job is no condition or refusal
             decisions.jobs.append(_unreadable_state(session, job, exc))
-        for task in job.having(_S.PIPELINED):
+        for task in job.having(_PIPELINED):
             session.pipelined.setdefault(task.uid, task)
     decisions.pipelined += [
         PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred, task.gpu_groups)
         for task in session.pipelined.values()
-        if task.status is _S.PIPELINED
+        if task.status is _PIPELINED
     ]
     decisions.task_states = {
         task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
@@ -48,7 +55,7 @@ def _state(session: Session, job: Job) -> JobState:
         phase=shown_phase(job, session.uid),
         counted_phase=job.phase,
         ready=job.ready_count,
-        pending=job.count(_S.PENDING),
+        pending=job.count(_PENDING),
         reason=job.reason,
         conditions=tuple(job.conditions),
         last_start=job.last_start,
@@ -68,13 +75,13 @@ def counted_phase(job: Job) -> str:
     """The phase that follows from the statuses of the job's tasks."""
     scheduled = job.scheduled_count + job.releasing_scheduled_count
     if scheduled >= job.group.min_member:
-        return "Completed" if scheduled == job.count(_S.FAILED, _S.SUCCEEDED) else "Running"
+        return "Completed" if scheduled == job.count(_FAILED, _SUCCEEDED) else "Running"
     return "Inqueue" if job.phase == "Inqueue" else "Pending"
 
 
 def shown_phase(job: Job, session_uid: str) -> str:
     """The phase as it is reported: Unknown for a running job that is Unschedulable now."""
-    if not job.by_status[_S.RUNNING]:
+    if not job.by_status[_RUNNING]:
         return job.phase
     unschedulable = any(
         condition.get("type") == "Unschedulable"
@@ -108,10 +115,10 @@ def job_reason(job: Job, *, gated: bool = True) -> str:
     """
     if job.plugin_errors:
         return job.plugin_errors[-1]
-    if not job.count(_S.PENDING, _S.PIPELINED, _S.ALLOCATED):
+    if not job.count(_PENDING, _PIPELINED, _ALLOCATED):
         return ""
     refusals = "; ".join(dict.fromkeys(refusal.message for refusal in job.refusals))
-    if gated and job.is_pending and not job.by_status[_S.PIPELINED]:
+    if gated and job.is_pending and not job.by_status[_PIPELINED]:
         return refusals or "not let into its queue yet"
     text = fit_error_text(job)
     return f"{text}. {refusals}" if refusals else text
@@ -127,7 +134,7 @@ def fit_error_text(job: Job) -> str:
     ]
     counts.append(f"{job.min_available} minAvailable")
     text = f"pod group is {ready}, {', '.join(sorted(counts))}"
-    pending = job.by_status[_S.PENDING]
+    pending = job.by_status[_PENDING]
     if pending:
         reasons = Counter([_short_reason(_last_status(task)) for task in pending.values()])
         listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
@@ -174,6 +181,6 @@ def _last_status(task: Task) -> TaskStatus:
 
 def _short_reason(status: TaskStatus) -> str:
     """The reason of a task's PodScheduled condition."""
-    if status is _S.ALLOCATED:
+    if status is _ALLOCATED:
         return "Schedulable"
-    return "Unschedulable" if status in (_S.PENDING, _S.PIPELINED) else status.label
+    return "Unschedulable" if status in (_PENDING, _PIPELINED) else status.label

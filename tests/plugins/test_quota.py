@@ -2,7 +2,10 @@
 
 import math
 
+from pumice.model.resources import Resource
 from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
+from pumice_builtin_plugins.quota.min_resources import minimum_rows
+from tests.framework._build import World, policy
 
 
 class TestDominantShare:
@@ -20,3 +23,21 @@ class TestDominantShare:
 
     def test_more_than_the_total_is_more_than_1(self):
         assert dominant_share([6], ((0, 4),)) == 1.5
+
+
+def test_minimums_that_are_no_integers_of_the_clusters_resources_have_no_row():
+    world = World().node("n", cpu=4)
+    for name in ("whole", "part", "foreign", "none", "unlimited"):
+        world.job(name)
+    session = world.session(policy([]))
+    minimums = {
+        "whole": Resource(2000, 5),
+        "part": Resource(0.5),
+        "foreign": Resource(1000, 0, {"example.com/board": 1}),
+        "unlimited": Resource(math.inf),
+    }
+    for name, minimum in minimums.items():
+        session.jobs[f"ns/{name}"].min_resources = minimum
+    rows = dict(zip(session.jobs, minimum_rows(session).tolist(), strict=True))
+    assert rows.pop("ns/whole")[:3] == [2000, 5, 0]
+    assert {row[0] for row in rows.values()} == {-1}

@@ -122,6 +122,17 @@ def _stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClassCache, "refresh", once)
 
 
+def _stale_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores stay as they were when they were first asked for."""
+    refresh = ClassCache.refresh_scores
+
+    def once(self: ClassCache, task: Any) -> None:
+        if self.scores_cursor.version < 0:
+            refresh(self, task)
+
+    monkeypatch.setattr(ClassCache, "refresh_scores", once)
+
+
 def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     """One changed node is not told."""
     told = NodeTable.changed_since
@@ -344,6 +355,7 @@ def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
 LIES: dict[str, tuple[Lie, ...]] = {
     "node_cache": (
         _stale,
+        _stale_scores,
         _forgetful_journal,
         _odd_scalar,
         _fixed_by_number,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from pumice import Code, Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
+from pumice import Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
 
@@ -60,8 +60,7 @@ class ResolvableNodes:
         rows = session.resolvable_rows(task)
         if within is not None:
             rows = within if rows is None else np.intersect1d(rows, within)
-        codes = session.queries.codes(task, rows)
-        passing = (codes == Code.OK) | (codes == Code.UNSCHEDULABLE)
+        passing = session.queries.resolvable(task, rows)
         if rows is None:
             rows = session.nodes.all_rows
         if self._remember and task.role and task.job is not None:

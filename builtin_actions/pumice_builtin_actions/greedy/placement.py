@@ -164,10 +164,13 @@ def worth_continuing(sub_job: SubJob) -> bool:
         return False
     if job.has_sub_job_policy:
         return True
-    failed_roles = {t.role for uid, t in sub_job.tasks.items() if uid in job.fit_errors}
+    tasks = sub_job.tasks
+    failed_roles = {tasks[uid].role for uid in job.fit_errors if uid in tasks}
     if not counts_roles(job) and job.min_available < job.role_min_total:
         others = sum(1 for task in job.pending if task.role not in failed_roles)
         return job.ready_count + others >= job.min_available
+    if not job.role_min:
+        return True
     placed = Counter(task.role for task in job.having(*ALLOCATED_STATUSES))
     return not any(
         job.role_min.get(role, 0) and placed[role] < job.role_min[role] for role in failed_roles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Self
 
 import numpy as np
@@ -56,22 +56,31 @@ class Evictable:
     that allow a number of victims and take them from the front of the list.
     """
 
-    __slots__ = ("_accepts", "_cursor", "_nodes", "_rank", "count", "tasks", "total")
+    __slots__ = ("_accepts", "_cursor", "_on_row", "count", "tasks", "total")
 
-    def __init__(
-        self, session: Session, order: VictimOrder, tasks: Iterable[Task], accepts: TaskFilter
-    ) -> None:
-        """``tasks``: every task that may ever be accepted, in this order."""
-        nodes = self._nodes = session.nodes
+    def __init__(self, session: Session, tasks: Iterable[Task], accepts: TaskFilter) -> None:
+        """``tasks``: every task that may ever be accepted, in this order.
+
+        A task that may be accepted again, once an eviction is undone, is back on its node then.
+        """
+        nodes = session.nodes
         self._accepts = accepts
-        self._rank = order.rank
         self._cursor = RowCursor(nodes, at_end=True)
+        self._on_row: dict[int, list[Task]] = {}
+        """By row: every task there that may ever be accepted."""
         self.tasks: list[list[Task]] = [[] for _ in nodes.names]
         rows: list[int] = []
         vectors: list[np.ndarray] = []
+        row_of, on_row = nodes.row_of, self._on_row
         for task in tasks:
-            row = nodes.row_of.get(task.node)
-            if row is not None and accepts(task):
+            row = row_of.get(task.node)
+            if row is None:
+                continue
+            if row in on_row:
+                on_row[row].append(task)
+            else:
+                on_row[row] = [task]
+            if accepts(task):
                 self.tasks[row].append(task)
                 rows.append(row)
                 vectors.append(task.vector)
@@ -86,14 +95,11 @@ class Evictable:
         return self
 
     def _refresh(self, row: int) -> None:
-        tasks = [held.task for held in self._nodes.held[row].values() if self._accepts(held.task)]
-        tasks.sort(key=lambda task: self._rank[task.uid])
-        self.tasks[row] = tasks
-        self.count[row] = len(tasks)
-        total = self.total[row]
-        total[:] = 0
-        for task in tasks:
-            total += task.vector
+        tasks = list(filter(self._accepts, self._on_row.get(row, ())))
+        if tasks != self.tasks[row]:
+            self.tasks[row] = tasks
+            self.count[row] = len(tasks)
+            self.total[row] = sum(task.vector for task in tasks)
 
 
 class VictimOrder:
@@ -102,13 +108,12 @@ class VictimOrder:
     Lowest job priority first, then the youngest job, then the job's last task.
     """
 
-    __slots__ = ("by_job", "rank")
+    __slots__ = ("_by_queue", "by_job")
 
     def __init__(self, session: Session, jobs: Iterable[Job]) -> None:
         self.by_job: dict[str, list[Task]] = {}
         """By job, in the order of the jobs: the tasks that have a node."""
-        self.rank: dict[str, int] = {}
-        """By task uid: its position."""
+        self._by_queue: dict[str, list[Task]] = {}
         by_name = sorted(jobs, key=lambda job: job.uid, reverse=True)
         for job in sorted(by_name, key=lambda job: (job.priority, -job.created)):
             on_nodes = [task for task in job.tasks.values() if task.node]
@@ -117,8 +122,7 @@ class VictimOrder:
                 on_nodes = [task for task in reversed(tasks) if task.node]
             if on_nodes:
                 self.by_job[job.uid] = on_nodes
-            for task in on_nodes:
-                self.rank[task.uid] = len(self.rank)
+                self._by_queue.setdefault(job.queue, []).extend(on_nodes)
 
     @classmethod
     def of(cls, session: Session) -> VictimOrder:
@@ -130,10 +134,15 @@ class VictimOrder:
                 session.state[_ORDER] = order
         return order
 
-    def tasks(self, jobs: Iterable[Job]) -> list[Task]:
-        """The tasks of these jobs that have a node, in this order."""
-        wanted = {job.uid for job in jobs}
-        return [task for uid, tasks in self.by_job.items() if uid in wanted for task in tasks]
+    def tasks(self, queues: Container[str]) -> list[Task]:
+        """The tasks of these queues that have a node, in this order."""
+        return [
+            task for tasks in self.by_job.values() if tasks[0].queue in queues for task in tasks
+        ]
+
+    def tasks_of(self, queue: str) -> list[Task]:
+        """The tasks of one queue that have a node, in this order."""
+        return self._by_queue.get(queue, [])
 
 
 class EvictableByQueue:
@@ -150,25 +159,23 @@ class EvictableByQueue:
     def of(self, queue: str) -> Evictable:
         evictable = self._by_queue.get(queue) if self._caches else None
         if evictable is None:
-            evictable = self._by_queue[queue] = self._build(lambda job: job.queue == queue)
+            tasks = self._victim_order().tasks_of(queue)
+            evictable = self._by_queue[queue] = Evictable(self._session, tasks, self._accepts)
         return evictable.refreshed()
 
     def reclaimable(self) -> Evictable:
         evictable = self._reclaimable if self._caches else None
         if evictable is None:
-            queues = self._session.queues
-            evictable = self._build(lambda job: queues[job.queue].reclaimable)
-            self._reclaimable = evictable
+            session = self._session
+            queues = {name for name, queue in session.queues.items() if queue.reclaimable}
+            tasks = self._victim_order().tasks(queues)
+            evictable = self._reclaimable = Evictable(session, tasks, self._accepts)
         return evictable.refreshed()
 
-    def _build(self, covers: Callable[[Job], bool]) -> Evictable:
-        session, statuses = self._session, self._statuses
+    def _victim_order(self) -> VictimOrder:
         if self._order is None or not self._caches:
-            self._order = VictimOrder.of(session)
+            self._order = VictimOrder.of(self._session)
+        return self._order
 
-        def accepts(task: Task) -> bool:
-            job = task.job
-            return task.status in statuses and task.preemptable and job is not None and covers(job)
-
-        jobs = [job for job in session.jobs.values() if covers(job)]
-        return Evictable(session, self._order, self._order.tasks(jobs), accepts)
+    def _accepts(self, task: Task) -> bool:
+        return task.status in self._statuses and task.preemptable

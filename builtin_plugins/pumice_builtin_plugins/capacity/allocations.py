@@ -71,7 +71,9 @@ class Allocations:
         """Whether the task fits into its queue and every ancestor."""
         request, claims = self._columns.request(task), self._claims_of(task)
         for queue in leaf.path:
-            if not queue.fits(task, request) or queue.devices.insufficient(claims):
+            if not queue.fits(task, request):
+                return False
+            if claims and queue.devices.insufficient(claims):
                 return False
         return True
 
@@ -91,7 +93,8 @@ class Allocations:
         claims = self._claims_of(task)
         for queue in self._path(task.queue):
             queue.account.allocate(task)
-            queue.devices.allocate(claims)
+            if claims:
+                queue.devices.allocate(claims)
             if was_reserved:
                 del queue.reserved[task.uid]
 
@@ -103,7 +106,8 @@ class Allocations:
         claims = self._claims_of(task)
         for queue in self._path(task.queue):
             queue.account.deallocate(task)
-            queue.devices.deallocate(claims)
+            if claims:
+                queue.devices.deallocate(claims)
             if reserve_again:
                 queue.reserved[task.uid] = self._columns.request(task)
 

@@ -176,8 +176,10 @@ class Capacity(Plugin):
         request = self._columns.total_request(tasks)
         if not fits(leaf.account.allocated, request, leaf.account.bound):
             return False
+        if leaf.stays_deserved(request):
+            return True
         ancestors = (leaf.ancestor(level) for level in range(1, self._levels + 1))
-        return any(q.stays_deserved(request) for q in (leaf, *ancestors) if q is not None)
+        return any(q.stays_deserved(request) for q in ancestors if q is not None)
 
     # -- victims
 

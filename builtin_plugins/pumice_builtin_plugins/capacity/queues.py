@@ -78,8 +78,9 @@ class CapacityQueue:
         ``allocated`` stands for what the queue holds in a simulation.
         """
         amounts = self.account.allocated if allocated is None else allocated
-        if self.reserved:
-            amounts = list(amounts)
+        if not self.reserved:
+            return fits(amounts, request, self.account.bound)
+        amounts = list(amounts)
         for uid, reservation in self.reserved.items():
             if uid != task.uid:
                 for position, amount in reservation:
@@ -88,12 +89,12 @@ class CapacityQueue:
 
     def stays_deserved(self, request: Request) -> bool:
         """Whether ``allocated + request`` stays within deserved in at least one resource."""
-        allocated, columns = self.account.allocated, self.account.columns
-        deserved = self.account.deserved
-        return any(
-            not allocated[position] + amount - deserved.get(columns.names[position]) >= MIN_RESOURCE
-            for position, amount in request
-        )
+        allocated, deserved = self.account.allocated, self.account.deserved
+        names = self.account.columns.names
+        for position, amount in request:
+            if not allocated[position] + amount - deserved.get(names[position]) >= MIN_RESOURCE:
+                return True
+        return False
 
     def ancestor(self, level: int) -> CapacityQueue | None:
         """The ancestor this many levels up, the parent being level 1; never the root."""

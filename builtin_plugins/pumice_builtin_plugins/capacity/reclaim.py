@@ -27,13 +27,13 @@ class VictimSelection:
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates that may be reclaimed for a task, tried in the given order."""
-        requested = {position for position, _ in self._columns.request(reclaimer)}
-        reclaimer_queue = self._queues[reclaimer.queue]
+        columns = self._columns
+        requested = columns.requested(reclaimer)
+        by = (self._queues[reclaimer.queue], reclaimer)
         return [
             task
             for task in candidates
-            if any(position in requested for position, _ in self._columns.request(task))
-            and self._select(task, (reclaimer_queue, reclaimer))
+            if not requested.isdisjoint(columns.requested(task)) and self._select(task, by)
         ]
 
     def above_deserved(self, candidates: Sequence[Task]) -> list[Task]:
@@ -79,14 +79,16 @@ class VictimSelection:
         if _is_immediate_victim(queue, task):
             return True
         remaining, deserved = self._remaining_of(queue), queue.deserved_amounts
-        return any(
-            position in deserved and remaining[position] > deserved[position]
-            for position, _ in self._columns.request(task)
-        )
+        for position, _ in self._columns.request(task):
+            if position in deserved and remaining[position] > deserved[position]:
+                return True
+        return False
 
     def _ancestors_agree(
         self, queue: CapacityQueue, task: Task, reclaimer_queue: CapacityQueue, reclaimer: Task
     ) -> bool:
+        if not self._levels:
+            return True
         levels = range(1, self._levels + 1)
         if (
             _is_immediate_victim(queue, task)
@@ -108,6 +110,8 @@ class VictimSelection:
 def _is_immediate_victim(queue: CapacityQueue, task: Task) -> bool:
     """Whether the queue deserves none of the resources that the task requests, pods included."""
     deserved = queue.deserved_amounts
-    return not any(
-        amount and deserved.get(position, 0) for position, amount in enumerate(task.vector.tolist())
-    )
+    amounts = task.vector.tolist()
+    for position, amount in deserved.items():
+        if amount and position < len(amounts) and amounts[position]:
+            return False
+    return True

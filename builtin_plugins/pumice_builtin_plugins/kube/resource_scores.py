@@ -62,8 +62,8 @@ class ResourceScores:
         """The requests of all tasks on a node."""
         if not held:
             return _NO_REQUEST
-        requests = [self.request(entry.task) for entry in held.values()]
-        return [sum(amounts) for amounts in zip(*requests, strict=True)]
+        request = self.request
+        return list(map(sum, zip(*[request(entry.task) for entry in held.values()], strict=True)))
 
     def request(self, task: Task) -> ScoredRequest:
         pod = task.pod

@@ -32,26 +32,28 @@ def water_fill(
     column that is ignored when it is decided whether anything remains.
     """
     deserved = np.zeros(requests.shape)
-    unsatisfied = np.ones(len(weights), bool)
-    weight = np.array(weights, float)
     remaining = total.astype(float)
     counted = np.arange(len(remaining)) != pods
+    # The unsatisfied queues: their rows, and what of the arguments is about them.
+    rows, weight, before = np.arange(len(weights)), np.array(weights, float), deserved.copy()
+    request, minimum, most = requests, guarantees, np.minimum(capabilities, requests)
+    satisfied = True
     for _ in range(_MAX_ROUNDS):
-        total_weight = float(weight[unsatisfied].sum())
-        if not total_weight:
-            break
-        before = deserved[unsatisfied]
-        offered = before + remaining * (weight[unsatisfied] / total_weight)[:, None]
-        taken = np.minimum(np.minimum(offered, capabilities[unsatisfied]), requests[unsatisfied])
-        after = np.maximum(taken, guarantees[unsatisfied])
-        deserved[unsatisfied] = after
-        gained = (after - before).sum(axis=0)
-        met = (requests[unsatisfied] - after < MIN_RESOURCE).all(axis=1) | (after == before).all(
-            axis=1
-        )
-        unsatisfied[np.flatnonzero(unsatisfied)[met]] = False
-        left = np.maximum(remaining - gained, 0.0)
+        if satisfied:
+            total_weight = float(weight.sum())
+            if not total_weight:
+                break
+            parts = (weight / total_weight)[:, None]
+        after = np.maximum(np.minimum(before + remaining * parts, most), minimum)
+        deserved[rows] = after
+        left = np.maximum(remaining - (after - before).sum(axis=0), 0.0)
+        met = (request - after < MIN_RESOURCE).all(axis=1) | (after == before).all(axis=1)
+        satisfied = bool(met.any())
+        if satisfied:
+            stay = ~met
+            rows, weight, after = rows[stay], weight[stay], after[stay]
+            request, minimum, most = request[stay], minimum[stay], most[stay]
         if (left[counted] < MIN_RESOURCE).all() or (left == remaining).all():
             break
-        remaining = left
+        remaining, before = left, after
     return deserved

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from pumice import REJECT, Job, Refusal, Resource, Session, TaskStatus
 from pumice.manifests import QUEUE_GATE
+
+_PENDING = TaskStatus.PENDING
+_MOST = 1 << 53
+"""Below this every integer is exact as a float."""
 
 
 def min_request(job: Job) -> Resource:
@@ -15,7 +21,7 @@ def min_request(job: Job) -> Resource:
 
 def deduct_gated(job: Job, resource: Resource) -> Resource:
     """A resource less the requests of pending tasks that a gate other than the queue's holds."""
-    if not any(task.gated for task in job.by_status[TaskStatus.PENDING].values()):
+    if not has_gated(job):
         return resource
     gated = Resource()
     for task in job.pending:
@@ -38,10 +44,14 @@ def runs_at_minimum(job: Job) -> bool:
     )
 
 
+def is_admitted(job: Job) -> bool:
+    """Whether a job with minimum resources has been let into its queue, and is not running."""
+    return job.phase == "Inqueue" and job.min_resources is not None
+
+
 def inqueue_of(job: Job, allocated: Resource) -> Resource:
     """What the job adds to its queue's inqueue: the unmet minimum of an admitted job."""
-    admitted = job.phase == "Inqueue" and job.min_resources is not None
-    if not admitted and not runs_at_minimum(job):
+    if not is_admitted(job) and not runs_at_minimum(job):
         return Resource()
     return deduct_gated(job, unmet_minimum(job, allocated))
 
@@ -54,6 +64,36 @@ def elastic_of(job: Job, allocated: Resource) -> Resource:
 def allocated_of(session: Session, job: Job) -> Resource:
     """What the job's tasks hold."""
     return session.nodes.dimensions.resource(job.allocated)
+
+
+def minimum_rows(session: Session) -> np.ndarray:
+    """The minimum resources of all jobs, a row for each; for ``on_session_open``.
+
+    A row is negative where the job declares none, or where integers of the cluster's resources
+    cannot express it.
+    """
+    position, width = session.nodes.dimensions.position, len(session.nodes.dimensions)
+    none = [-1] * width
+
+    def row(job: Job) -> list[int]:
+        minimum = job.min_resources
+        if minimum is None:
+            return none
+        amounts = [0] * width
+        for name, amount in minimum.items():
+            column = position.get(name, -1)
+            if column < 0 or not 0 <= amount < _MOST or amount != int(amount):
+                return none
+            amounts[column] = int(amount)
+        return amounts
+
+    return session.cluster.snapshot_cache.of_jobs("min_resources", row, width=width)
+
+
+def has_gated(job: Job) -> bool:
+    """Whether a gate holds one of the job's pending tasks."""
+    pending = job.by_status[_PENDING]
+    return bool(pending) and any(task.gated for task in pending.values())
 
 
 def refuse(job: Job, what: str, verb: str, resources: Iterable[str]) -> int:

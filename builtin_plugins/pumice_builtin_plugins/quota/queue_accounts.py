@@ -13,12 +13,22 @@ import numpy as np
 
 from pumice import Job, Missing, Queue, Resource, Session, Task, TaskStatus
 from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share, totals_of
-from pumice_builtin_plugins.quota.min_resources import allocated_of, elastic_of, inqueue_of
+from pumice_builtin_plugins.quota.min_resources import (
+    allocated_of,
+    elastic_of,
+    has_gated,
+    inqueue_of,
+    is_admitted,
+    minimum_rows,
+    runs_at_minimum,
+)
 from pumice_builtin_plugins.quota.resource_columns import (
     ResourceColumns,
     add_request,
     subtract_request,
 )
+
+_PENDING = TaskStatus.PENDING
 
 
 class QueueAccount:
@@ -118,19 +128,34 @@ def open_accounts(
     cache, width = session.cluster.snapshot_cache, len(session.nodes.dimensions)
     job_allocated = cache.of_jobs("allocated", _allocated, width=width)
     job_pending = cache.of_jobs("pending", _pending, width=width)
-    allocated, request, elastic = (np.zeros((no_account + 1, width), np.int64) for _ in range(3))
+    job_minimum = minimum_rows(session)
+    in_resources, in_columns, counts = [], [], []
+    for number, (job, cpu) in enumerate(zip(jobs, job_minimum[:, 0].tolist(), strict=True)):
+        if job.min_resources is None:
+            in_columns.append(number)
+        elif cpu < 0 or has_gated(job):
+            in_resources.append(job)
+        else:
+            in_columns.append(number)
+            if is_admitted(job) or runs_at_minimum(job):
+                counts.append(number)
+    allocated, request, elastic, inqueue = (
+        np.zeros((no_account + 1, width), np.int64) for _ in range(4)
+    )
     np.add.at(allocated, queue_of_job, job_allocated)
     np.add.at(request, queue_of_job, job_pending)
-    with_minimum = [n for n, job in enumerate(jobs) if job.min_resources is not None]
-    np.subtract.at(elastic, queue_of_job[with_minimum], job_allocated[with_minimum])
+    beyond = np.maximum(job_allocated - np.maximum(job_minimum, 0), 0)
+    np.add.at(elastic, queue_of_job[in_columns], beyond[in_columns])
+    unmet = np.maximum(job_minimum - job_allocated, 0)
+    np.add.at(inqueue, queue_of_job[counts], unmet[counts])
     request += allocated
-    elastic += allocated
+    dimensions = session.nodes.dimensions
     for number, account in enumerate(accounts.values()):
         account.allocated[:width] = allocated[number].tolist()
         account.request[:width] = request[number].tolist()
-        account.elastic.add(session.nodes.dimensions.resource(elastic[number]))
-    for number in with_minimum:
-        job = jobs[number]
+        account.elastic.add(dimensions.resource(elastic[number]))
+        account.inqueue.add(dimensions.resource(inqueue[number]))
+    for job in in_resources:
         account_of = accounts.get(job.queue)
         if account_of is not None:
             held = allocated_of(session, job)
@@ -145,9 +170,12 @@ def _allocated(job: Job) -> np.ndarray:
 
 def _pending(job: Job) -> np.ndarray:
     """The sum of the pending tasks' requests."""
-    pending = job.by_status[TaskStatus.PENDING]
+    pending = job.by_status[_PENDING]
     if len(pending) == len(job.tasks):
         return job.total_request
+    if len(pending) + job.allocated_count == len(job.tasks):
+        rest: np.ndarray = job.total_request - job.allocated
+        return rest
     total = np.zeros_like(job.total_request)
     for task in pending.values():
         total += task.vector

@@ -14,7 +14,7 @@ Request = tuple[tuple[int, int], ...]
 class ResourceColumns:
     """Positions of resources in a list: the cluster's dimensions, then those only queues name."""
 
-    __slots__ = ("_requests", "names", "pods", "position")
+    __slots__ = ("_positions", "_requests", "names", "pods", "position")
 
     def __init__(self, session: Session) -> None:
         dimensions = session.nodes.dimensions.names
@@ -32,6 +32,7 @@ class ResourceColumns:
         self.position = {name: i for i, name in enumerate(self.names)}
         self.pods = self.position[PODS]
         self._requests: dict[int, Request] = {}
+        self._positions: dict[int, frozenset[int]] = {}
 
     def amounts(self, resource: Resource, missing: float = 0) -> list[float]:
         """A resource as a list; ``missing`` stands for the scalars that it does not name."""
@@ -55,7 +56,18 @@ class ResourceColumns:
             request = self._requests[id(task.vector)] = self._positive(task.vector.tolist())
         return request
 
+    def requested(self, task: Task) -> frozenset[int]:
+        """The positions of what the task requests, without pods."""
+        positions = self._positions.get(id(task.vector))
+        if positions is None:
+            positions = frozenset(position for position, _ in self.request(task))
+            self._positions[id(task.vector)] = positions
+        return positions
+
     def total_request(self, tasks: Iterable[Task]) -> Request:
+        tasks = list(tasks)
+        if len(tasks) == 1:
+            return self.request(tasks[0])
         total = [0] * len(self.names)
         for task in tasks:
             add_request(total, task)

@@ -67,8 +67,8 @@ def unknown_variables(env: Mapping[str, str]) -> list[str]:
         if name.startswith("PUMICE_") and "__" not in name and name not in _DEVELOPMENT
     )
     return [
-        f"environment {name}: not a setting; those of a policy are PUMICE_SCHEDULER__NAME, PUMICE_EVICTIONS__NAME, "
-        "PUMICE_PLUGIN__NAME__OPTION and PUMICE_ACTION__NAME__OPTION"
+        f"environment {name}: not a setting; those of a policy are PUMICE_SCHEDULER__NAME, "
+        "PUMICE_EVICTIONS__NAME, PUMICE_PLUGIN__NAME__OPTION and PUMICE_ACTION__NAME__OPTION"
         for name in names
     ]
 

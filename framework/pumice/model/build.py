@@ -20,6 +20,9 @@ from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import HyperNodeTree
 
 _BY_LABEL = {status.label: status for status in TaskStatus}
+_RELEASING, _BOUND, _UNKNOWN = TaskStatus.RELEASING, TaskStatus.BOUND, TaskStatus.UNKNOWN
+_OF_LIVE_PODS = {"Running": TaskStatus.RUNNING, "Pending": TaskStatus.PENDING}
+_OF_ENDED_PODS = {"Succeeded": TaskStatus.SUCCEEDED, "Failed": TaskStatus.FAILED}
 
 
 class Vectors:
@@ -88,14 +91,19 @@ class ModelBuilder:
     def owner(self, pod: Pod) -> Job | None:
         """The job that the pod is a part of, if any takes it."""
         owner = self.jobs.get(pod.group)
-        if owner is None or self._families[owner.family].takes(pod, self._scheduler_names):
+        if (
+            owner is None
+            or not self._scheduler_names
+            or self._families[owner.family].takes(pod, self._scheduler_names)
+        ):
             return owner
         return None
 
     def task(self, pod: Pod) -> Task:
         """A task that has not joined its job yet."""
         task = Task(pod, task_status(pod), self._vectors.of(pod.request))
-        self._family(pod).read_task(task, self.inventory, self._dimensions)
+        family = self._family(pod) if self.kai else self._no_group
+        family.read_task(task, self.inventory, self._dimensions)
         return task
 
     def _family(self, pod: Pod) -> Family:
@@ -119,25 +127,20 @@ class ModelBuilder:
 
     def is_on_node(self, task: Task) -> bool:
         """Whether the task counts on the node that it names."""
-        return bool(task.node) and task.status not in self._family(task.pod).not_on_a_node
+        family = self._family(task.pod) if self.kai else self._no_group
+        return bool(task.node) and task.status not in family.not_on_a_node
 
 
 def task_status(pod: Pod) -> TaskStatus:
     """The status a pod starts the cycle with."""
     if pod.status_override:
-        return _BY_LABEL.get(pod.status_override, TaskStatus.UNKNOWN)
-    match pod.phase:
-        case "Running":
-            return TaskStatus.RELEASING if pod.deleted is not None else TaskStatus.RUNNING
-        case "Pending":
-            if pod.deleted is not None:
-                return TaskStatus.RELEASING
-            return TaskStatus.BOUND if pod.node_name else TaskStatus.PENDING
-        case "Succeeded":
-            return TaskStatus.SUCCEEDED
-        case "Failed":
-            return TaskStatus.FAILED
-    return TaskStatus.UNKNOWN
+        return _BY_LABEL.get(pod.status_override, _UNKNOWN)
+    phase = pod.phase
+    if phase in _OF_LIVE_PODS:
+        if pod.deleted is not None:
+            return _RELEASING
+        return _BOUND if phase == "Pending" and pod.node_name else _OF_LIVE_PODS[phase]
+    return _OF_ENDED_PODS.get(phase, _UNKNOWN)
 
 
 def job_priority(group: PodGroup, inventory: Inventory) -> int:

@@ -78,15 +78,15 @@ def build_cluster(
             jobs[uid] = builder.job(group)
     tasks: dict[str, Task] = {}
     on_nodes: list[tuple[int, Task]] = []
+    row_of = nodes.row_of
     for pod in sorted(inventory.pods.values(), key=by_name):
         owner = builder.owner(pod)
         task = tasks[pod.uid] = builder.task(pod)
         if owner is not None:
             builder.join(task, owner)
-        if builder.is_on_node(task):
-            row = nodes.row_of.get(task.node)
-            if row is not None:
-                on_nodes.append((row, task))
+        row = row_of.get(task.node)
+        if row is not None and builder.is_on_node(task):
+            on_nodes.append((row, task))
     nodes.fill(on_nodes)
     sum_requests(jobs.values())
     for job in jobs.values():

@@ -15,7 +15,7 @@ from pumice.model.task import (
     TaskStatus,
 )
 
-_S = TaskStatus
+_PENDING, _PIPELINED = TaskStatus.PENDING, TaskStatus.PIPELINED
 
 
 def _is_valid(task: Task) -> bool:
@@ -24,11 +24,11 @@ def _is_valid(task: Task) -> bool:
 
 def is_ready_task(task: Task) -> bool:
     """Placed or done, or pending without asking for anything."""
-    return task.status in READY_STATUSES or (task.status is _S.PENDING and task.best_effort)
+    return task.status in READY_STATUSES or (task.status is _PENDING and task.best_effort)
 
 
 def _is_pipelined(task: Task) -> bool:
-    return is_ready_task(task) or task.status is _S.PIPELINED
+    return is_ready_task(task) or task.status is _PIPELINED
 
 
 def roles_valid(job: Job) -> bool:
@@ -112,7 +112,7 @@ def is_gang_satisfied(job: Job) -> bool:
 def is_ready_to_schedule(job: Job) -> bool:
     """Whether every pod set has enough tasks that could run."""
     return all(
-        active_count(p) + sum(1 for t in p.by_status[_S.PENDING].values() if not t.gated)
+        active_count(p) + sum(1 for t in p.by_status[_PENDING].values() if not t.gated)
         >= p.min_available
         for p in job.sub_jobs.values()
     )
@@ -120,4 +120,4 @@ def is_ready_to_schedule(job: Job) -> bool:
 
 def has_pending(job: Job) -> bool:
     """Whether a pending task is not held back by a gate."""
-    return any(not task.gated for task in job.by_status[_S.PENDING].values())
+    return any(not task.gated for task in job.by_status[_PENDING].values())

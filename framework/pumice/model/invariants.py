@@ -10,7 +10,7 @@ import numpy as np
 from pumice.errors import InvariantError
 from pumice.model.gpu.request import GPU
 from pumice.model.job import Members
-from pumice.model.task import IS_ALLOCATED, TaskStatus
+from pumice.model.task import IS_ALLOCATED, IS_READY, TaskStatus
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -81,6 +81,8 @@ def _check_members(members: Members) -> None:
             raise InvariantError(f"task {task.key} is not indexed as {task.status.label}")
     if sum(len(tasks) for tasks in members.by_status) != len(members.tasks):
         raise InvariantError(f"{members.uid}: a task is indexed under two statuses")
+    if sum(IS_READY[task.status] for task in members.tasks.values()) != members.ready_count:
+        raise InvariantError(f"{members.uid}: its ready tasks are miscounted")
     waiting = sum(1 for task in members.by_status[_S.PENDING].values() if task.best_effort)
     if waiting != members.pending_best_effort:
         raise InvariantError(f"{members.uid}: its pending best-effort tasks are miscounted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from pumice.model.members import NO_TASKS, Members
 from pumice.model.sub_job import SubJob
 from pumice.model.sums import group_sums
-from pumice.model.task import IS_ALLOCATED, Task, TaskStatus
+from pumice.model.task import IS_ALLOCATED, IS_READY, Task, TaskStatus
 
 if TYPE_CHECKING:
     from pumice.fit_errors import FitErrors
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Members", "SubJob", "is_hard"]
 
-_S = TaskStatus
+_PENDING = TaskStatus.PENDING
 
 
 class Job(Members):
@@ -98,9 +99,9 @@ class Job(Members):
         """Its parts by uid."""
         self.min_sub_jobs: dict[str, int] = {}
         """Group of sub-jobs → how many of them must be ready."""
-        self.allocated = np.zeros(dimensions, np.int64)
+        self.allocated = _zeros(dimensions)
         """The sum of the requests that its tasks hold, as a vector."""
-        self.total_request = np.zeros(dimensions, np.int64)
+        self.total_request = _zeros(dimensions)
         """The sum of all its tasks' requests, as a vector."""
         self.allocated_hyper_node = ""
         """The lowest hypernode that has all tasks placed so far."""
@@ -149,8 +150,16 @@ class Job(Members):
         uid, status = task.uid, task.status
         task.job, task.sub_job = self, sub_job
         self.tasks[uid] = sub_job.tasks[uid] = task
-        self._enter(task, status)
-        sub_job._enter(task, status)
+        tasks, same = self.by_status[status], sub_job.by_status[status]
+        if tasks and same and not task.best_effort:
+            # Called for every pod: others of its job and status have entered before it.
+            tasks[uid] = same[uid] = task
+            if IS_READY[status]:
+                self.ready_count += 1
+                sub_job.ready_count += 1
+        else:
+            self._enter(task, status)
+            sub_job._enter(task, status)
         if task.priority > sub_job.priority:
             sub_job.priority = task.priority
 
@@ -209,9 +218,13 @@ class Job(Members):
             by_status[status][uid] = task
         task.status = status
         if task.best_effort:
-            change = (status == _S.PENDING) - (old == _S.PENDING)
+            change = (status == _PENDING) - (old == _PENDING)
             self.pending_best_effort += change
             sub_job.pending_best_effort += change
+        if IS_READY[old] != IS_READY[status]:
+            change = 1 if IS_READY[status] else -1
+            self.ready_count += change
+            sub_job.ready_count += change
         if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
             if IS_ALLOCATED[status]:
                 self.allocated += task.vector
@@ -255,6 +268,14 @@ class Job(Members):
         return f"<job {self.uid} {self.ready_count}/{len(self.tasks)} ready>"
 
 
+@cache
+def _zeros(count: int) -> np.ndarray:
+    """What a job without tasks requests and holds; shared, so not to be written to."""
+    zeros = np.zeros(count, np.int64)
+    zeros.flags.writeable = False
+    return zeros
+
+
 def sum_requests(jobs: Iterable[Job]) -> None:
     """Sum up what the tasks of new jobs request and hold."""
     with_tasks = [job for job in jobs if job.tasks]
@@ -271,10 +292,10 @@ def sum_requests(jobs: Iterable[Job]) -> None:
         return
     mask = np.array(holding)
     allocated = group_sums(np.array(numbers)[mask], np.array(vectors)[mask], len(with_tasks))
-    for number, job in enumerate(with_tasks):
-        job.total_request = requests[number]
-        if allocated is not None:
-            job.allocated = allocated[number]
+    if allocated is None:
+        allocated = np.zeros_like(requests)
+    for job, requested, held in zip(with_tasks, requests, allocated, strict=True):
+        job.total_request, job.allocated = requested, held
 
 
 _SHARED_BY_PARTS = tuple(

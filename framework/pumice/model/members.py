@@ -6,9 +6,13 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import cast
 
-from pumice.model.task import Task, TaskStatus
+from pumice.model.task import IS_READY, Task, TaskStatus
 
-_S = TaskStatus
+_PENDING, _PIPELINED, _RELEASING = (
+    TaskStatus.PENDING,
+    TaskStatus.PIPELINED,
+    TaskStatus.RELEASING,
+)
 _STATUSES = len(TaskStatus)
 _by_key = attrgetter("key")
 NO_TASKS = cast("dict[str, Task]", MappingProxyType({}))
@@ -18,7 +22,7 @@ NO_TASKS = cast("dict[str, Task]", MappingProxyType({}))
 class Members:
     """Tasks counted by status: what a job and a sub-job have in common."""
 
-    __slots__ = ("by_status", "min_available", "pending_best_effort", "tasks", "uid")
+    __slots__ = ("by_status", "min_available", "pending_best_effort", "ready_count", "tasks", "uid")
 
     def __init__(self, uid: str, min_available: int) -> None:
         self.uid = uid
@@ -31,19 +35,23 @@ class Members:
         """By status: the tasks that have it, by uid. Read it again after a change."""
         self.pending_best_effort = 0
         """How many pending tasks request nothing."""
+        self.ready_count = 0
+        """Tasks that hold their request on a node, or have succeeded."""
 
     def _enter(self, task: Task, status: TaskStatus) -> None:
         tasks = self.by_status[status]
         if tasks is NO_TASKS:
             tasks = self.by_status[status] = {}
         tasks[task.uid] = task
-        if status == _S.PENDING and task.best_effort:
+        if IS_READY[status]:
+            self.ready_count += 1
+        elif status == _PENDING and task.best_effort:
             self.pending_best_effort += 1
 
     def sort_by_status(self) -> None:
         """Sort the tasks by the statuses that they have now."""
         self.by_status = [NO_TASKS] * _STATUSES
-        self.pending_best_effort = 0
+        self.pending_best_effort = self.ready_count = 0
         for task in self.tasks.values():
             self._enter(task, task.status)
 
@@ -67,23 +75,17 @@ class Members:
     @property
     def pending(self) -> list[Task]:
         """The pending tasks, by name."""
-        return self.having(_S.PENDING)
-
-    @property
-    def ready_count(self) -> int:
-        """Tasks that hold their request on a node, or have succeeded."""
-        _, allocated, _, binding, bound, running, _, succeeded, _, _ = self.by_status
-        return len(allocated) + len(binding) + len(bound) + len(running) + len(succeeded)
+        return self.having(_PENDING)
 
     @property
     def waiting_count(self) -> int:
         """Tasks that are pipelined."""
-        return len(self.by_status[_S.PIPELINED])
+        return len(self.by_status[_PIPELINED])
 
     @property
     def valid_count(self) -> int:
         """Tasks that are placed, done, pipelined or pending."""
-        pending, pipelined = self.by_status[_S.PENDING], self.by_status[_S.PIPELINED]
+        pending, pipelined = self.by_status[_PENDING], self.by_status[_PIPELINED]
         return self.ready_count + len(pending) + len(pipelined)
 
     @property
@@ -101,7 +103,7 @@ class Members:
     @property
     def releasing_scheduled_count(self) -> int:
         """Tasks on a node that are being evicted."""
-        releasing = self.by_status[_S.RELEASING]
+        releasing = self.by_status[_RELEASING]
         return sum(1 for task in releasing.values() if task.node) if releasing else 0
 
     def is_ready(self) -> bool:
@@ -110,9 +112,9 @@ class Members:
 
     def is_pipelined(self) -> bool:
         """Whether enough tasks are placed, done or pipelined to meet minAvailable."""
-        held = self.waiting_count + self.ready_count
+        held = self.ready_count + len(self.by_status[_PIPELINED])
         return held + self.pending_best_effort >= self.min_available
 
     def is_starving(self) -> bool:
         """Whether placed and pipelined tasks are fewer than minAvailable."""
-        return self.waiting_count + self.ready_count < self.min_available
+        return self.ready_count + len(self.by_status[_PIPELINED]) < self.min_available

@@ -64,6 +64,9 @@ PREEMPTABLE_STATUSES = frozenset({_S.BOUND, _S.RUNNING})
 IS_ALLOCATED = tuple(status in ALLOCATED_STATUSES for status in TaskStatus)
 """By status value: whether the task holds its request (the hot form of the set above)."""
 
+IS_READY = tuple(status in READY_STATUSES for status in TaskStatus)
+"""By status value: whether the task counts towards the minimum of a ready gang."""
+
 _NO_CONSTRAINTS: Hashable = ()
 CPU_AND_MEMORY = (0, 1)
 

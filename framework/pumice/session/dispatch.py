@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _IMPL_MARK = f"{PROJECT}_impl"  # set by pluggy's marker
+_IMPLEMENTED: dict[type[Plugin], frozenset[str]] = {}
 _ABOUT_NODES = frozenset({"predicate", "node_order"})
 
 
@@ -69,16 +70,17 @@ def implementations(
 
     One that is ``not_open`` is left out, or raises the reason where it could refuse something.
     """
+    name = point.name
     found = []
     for tier in tiers:
         row = []
         for entry, plugin in tier:
+            if name not in _implemented(entry.cls) or not entry.answers(name):
+                continue
             reason = not_open.get(entry.name)
-            method = getattr(plugin if reason is None else entry.cls, point.name, None)
-            if method is None or not hasattr(method, _IMPL_MARK):
+            if reason is not None and not point.guards:
                 continue
-            if not entry.answers(point.name) or (reason is not None and not point.guards):
-                continue
+            method = getattr(plugin if reason is None else entry.cls, name)
             fn = bind(method, point.args) if reason is None else _raising(reason)
             check = answer_check(point, cluster)
             row.append((Impl(entry.name, fn, entry.source.label, check, method), plugin))
@@ -91,6 +93,16 @@ def _raising(reason: PluginError) -> Answer:
         raise reason.repeated()
 
     return refuse
+
+
+def _implemented(plugin: type[Plugin]) -> frozenset[str]:
+    """The names of a class's methods that implement an extension point."""
+    names = _IMPLEMENTED.get(plugin)
+    if names is None:
+        methods = [(name, getattr(plugin, name, None)) for name in dir(plugin)]
+        names = frozenset(name for name, method in methods if hasattr(method, _IMPL_MARK))
+        _IMPLEMENTED[plugin] = names
+    return names
 
 
 class Dispatch:

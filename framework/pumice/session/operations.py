@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from pumice.model.job import Job
     from pumice.session.session import Session
 
-_S = TaskStatus
+_PENDING, _ALLOCATED, _PIPELINED, _RELEASING = (
+    TaskStatus.PENDING,
+    TaskStatus.ALLOCATED,
+    TaskStatus.PIPELINED,
+    TaskStatus.RELEASING,
+)
 
 
 class Kind(enum.Enum):
@@ -21,6 +26,9 @@ class Kind(enum.Enum):
     UNEVICT = "unevict"
     PIPELINE = "pipeline"
     ALLOCATE = "allocate"
+
+
+_ALLOCATE = Kind.ALLOCATE
 
 
 class Operation:
@@ -91,8 +99,8 @@ def restore_device_counts(session: Session, op: Operation) -> None:
 def apply_evict(session: Session, op: Operation) -> object:
     """Evict; answers a plugin's objection, if any."""
     task = op.task
-    _set_status(task, _S.RELEASING)
-    session.nodes.recount(op.row, task, _S.RELEASING)
+    _set_status(task, _RELEASING)
+    session.nodes.recount(op.row, task, _RELEASING)
     task.virtual = True
     return session.ask.on_deallocate(task)
 
@@ -113,11 +121,9 @@ def apply_place(session: Session, op: Operation) -> object:
     task = op.task
     if task.job is None:
         raise StatementError(f"task {task.key} belongs to no job")
-    if task.status is not _S.PENDING and (
-        op.kind is Kind.ALLOCATE or task.status is not _S.RELEASING
-    ):
+    if task.status is not _PENDING and (op.kind is _ALLOCATE or task.status is not _RELEASING):
         raise StatementError(f"task {task.key} is {task.status.label}: it has a node already")
-    status = _S.ALLOCATED if op.kind is Kind.ALLOCATE else _S.PIPELINED
+    status = _ALLOCATED if op.kind is _ALLOCATE else _PIPELINED
     save_device_counts(session, op)
     if op.returns:
         session.nodes.set_aside(op.row, task)

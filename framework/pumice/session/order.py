@@ -138,9 +138,9 @@ class Order:
         found = self._keys_of.get(task.uid)
         if found is None:
             keys = [key(task) for key in self._task_keys or ()]
-            plain, index = (*keys, task.created, task.uid), task_index(task.name)
-            indexed = None if index is None else (*keys, index, task.created, task.uid)
-            found = self._keys_of[task.uid] = TaskKeys(plain, indexed)
+            index, created, uid = task_index(task.name), task.created, task.uid
+            indexed = None if index is None else (*keys, index, created, uid)
+            found = self._keys_of[uid] = TaskKeys((*keys, created, uid), indexed)
         return found
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
@@ -161,10 +161,21 @@ class Order:
         """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
         if self._task_keys is None:
             return None
-        indexed = sum(self._keys(task).indexed is not None for task in tasks)
+        known, keys = self._keys_of, self._keys
+        indexed = 0
+        for task in tasks:
+            if (known.get(task.uid) or keys(task)).indexed is not None:
+                indexed += 1
         if indexed == len(tasks):
-            return lambda task: self._keys_of[task.uid].indexed
-        return None if indexed else lambda task: self._keys_of[task.uid].plain
+            return lambda task: known[task.uid].indexed
+        return None if indexed else lambda task: known[task.uid].plain
+
+    def _task_before_by_keys(self, left: Task, right: Task) -> bool:
+        """The same as :meth:`task_before`, where :attr:`has_task_keys`."""
+        l_keys, r_keys = self._keys(left), self._keys(right)
+        if l_keys.indexed is not None and r_keys.indexed is not None:
+            return l_keys.indexed < r_keys.indexed
+        return l_keys.plain < r_keys.plain
 
     # -- victims
 
@@ -173,14 +184,24 @@ class Order:
     ) -> LiveHeap[Task]:
         """Victims, the first to evict on top: the task served last of the job served last."""
 
+        has_job_keys = self._job_keys is not None
+        task_before = self.task_before if self._task_keys is None else self._task_before_by_keys
+
         def later(left: Job, right: Job, l_task: Task, r_task: Task) -> bool:
-            answer = self._ask.job_order(left, right)
-            return answer > 0 if answer else not self.task_before(l_task, r_task)
+            if has_job_keys:
+                l_rank, r_rank = self.job_rank(left)[:-2], self.job_rank(right)[:-2]
+                if l_rank != r_rank:
+                    return bool(r_rank < l_rank)
+            else:
+                answer = self._ask.job_order(left, right)
+                if answer:
+                    return answer > 0
+            return not task_before(l_task, r_task)
 
         def before(left: Task, right: Task) -> bool:
             l_job, r_job = left.job, right.job
             if l_job is r_job:
-                return not self.task_before(left, right)
+                return not task_before(left, right)
             if l_job is None or r_job is None:
                 return l_job is None
             claimant = preemptor.job
@@ -222,8 +243,37 @@ class Order:
         key = self._victim_key(victims)
         if key is not None:
             return sorted(victims, key=key, reverse=True)
+        by_queue = self._victims_by_queue(victims, preemptor, queues)
+        if by_queue is not None:
+            return by_queue
         heap = self.victim_heap(victims, preemptor, queues)
         return [heap.pop() for _ in victims]
+
+    def _victims_by_queue(
+        self, victims: Sequence[Task], preemptor: Task, queues: dict[str, Queue]
+    ) -> list[Task] | None:
+        """Victims of a few queues in order; None: they must be compared two by two."""
+        cached = self._victim_queues
+        if cached is None or preemptor.job is None:
+            return None
+        by_queue: dict[str, list[Task]] = {}
+        for task in victims:
+            if task.job is None:
+                return None
+            by_queue.setdefault(task.job.queue, []).append(task)
+        names = cached.in_order([queues[name] for name in by_queue], queues[preemptor.queue])
+        if names is None:
+            return None
+        ordered: list[Task] = []
+        for name in names:
+            tasks = by_queue[name]
+            if len(tasks) > 1:
+                key = self._victim_key(tasks)
+                if key is None:
+                    return None
+                tasks.sort(key=key, reverse=True)
+            ordered += tasks
+        return ordered
 
     def _victim_key(self, victims: Sequence[Task]) -> Callable[[Task], Any] | None:
         """A key that sorts victims of one queue in the reverse of their order."""

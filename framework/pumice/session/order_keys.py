@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pumice.session.order import Order
 
 
+_FEW_QUEUES = 8
+"""Up to so many queues are compared with each other before their tasks are sorted."""
+
+
 class TaskKeys(NamedTuple):
     """A task's keys in the two task orders."""
 
@@ -68,7 +72,30 @@ class VictimQueues:
         if answer is None:
             answer = self._order.victim_queue_before(left, right, preemptor_queue)
             self._cached[key] = answer
+            if left is not right:
+                self._cached[right.name, left.name, preemptor_queue.name] = not answer
         return answer
+
+    def in_order(self, queues: list[Queue], preemptor_queue: Queue) -> list[str] | None:
+        """The names of queues, the first to lose tasks first; None: that is no total order.
+
+        It is none where shares are compared below different ancestors: A before B and B before C
+        does not always mean A before C.
+        """
+        if len(queues) > _FEW_QUEUES:
+            return None
+        before = self.before
+        ordered: list[Queue] = []
+        for queue in queues:
+            place = 0
+            while place < len(ordered) and before(ordered[place], queue, preemptor_queue):
+                place += 1
+            ordered.insert(place, queue)
+        for place, queue in enumerate(ordered):
+            for later in ordered[place + 1 :]:
+                if not before(queue, later, preemptor_queue):
+                    return None
+        return [queue.name for queue in ordered]
 
 
 class _Abstain:

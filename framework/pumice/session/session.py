@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pumice.model.cluster import Cluster
     from pumice.model.nodes import NodeTable
     from pumice.model.topology import HyperNodeTree
+_BINDING = TaskStatus.BINDING
+_PENDING = TaskStatus.PENDING
 
 
 class Session:
@@ -258,8 +260,8 @@ class Session:
             self.refused_binds[task.uid] = refusal
             logger.warning("bind of {} to {} refused: {}", task.key, node, refusal)
             return refusal
-        self.nodes.recount(row, task, TaskStatus.BINDING)
-        task.job.set_status(task, TaskStatus.BINDING)
+        self.nodes.recount(row, task, _BINDING)
+        task.job.set_status(task, _BINDING)
         self.decisions.binds.append(
             Bind(task.key, task.uid, node, context.annotations, task.gpu_groups)
         )
@@ -303,7 +305,7 @@ class Session:
         """Undo a placement that an earlier statement kept."""
         assert task.job is not None
         self.nodes.remove(self.nodes.row_of[task.node], task)
-        task.job.set_status(task, TaskStatus.PENDING)
+        task.job.set_status(task, _PENDING)
         self.undone(self.ask.on_deallocate(task))
         task.node, task.eviction_occurred = "", False
 

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from pumice.model.job import Job
     from pumice.session.session import Session
 
-_S = TaskStatus
-_NOT_EVICTABLE = frozenset({_S.PENDING, _S.RELEASING})
+_EVICT, _UNEVICT, _PIPELINE, _ALLOCATE = Kind
+_PENDING, _ALLOCATED, _RELEASING = (
+    TaskStatus.PENDING,
+    TaskStatus.ALLOCATED,
+    TaskStatus.RELEASING,
+)
+_NOT_EVICTABLE = frozenset({_PENDING, _RELEASING})
 
 
 class Statement:
@@ -76,7 +81,7 @@ class Statement:
     @property
     def has_evictions(self) -> bool:
         """Whether an eviction stands."""
-        return any(op.kind is Kind.EVICT for op in self._standing())
+        return any(op.kind is _EVICT for op in self._standing())
 
     # -- operations
 
@@ -88,7 +93,7 @@ class Statement:
             raise StatementError(f"task {task.key} is on no node of the session")
         if task.status in _NOT_EVICTABLE:
             raise StatementError(f"task {task.key} is {task.status.label}: it cannot be evicted")
-        op = Operation(Kind.EVICT, task, row)
+        op = Operation(_EVICT, task, row)
         op.reason, op.claimant = reason, claimant
         save_device_counts(self._session, op)
         objection = apply_evict(self._session, op)
@@ -103,10 +108,10 @@ class Statement:
         """Cancel the eviction of one task; operations after it stay."""
         self._require_open()
         for target in self._standing():
-            if target.kind is Kind.EVICT and target.task is task:
-                if task.status is not _S.RELEASING:
+            if target.kind is _EVICT and target.task is task:
+                if task.status is not _RELEASING:
                     raise StatementError(f"task {task.key} has been placed since its eviction")
-                op = Operation(Kind.UNEVICT, task, target.row)
+                op = Operation(_UNEVICT, task, target.row)
                 op.target = target
                 self._cancels = True
                 save_device_counts(self._session, op)
@@ -130,7 +135,7 @@ class Statement:
         ``verified``: the caller has just asked room, filters and queue limits, so that a plan with
         evictions need not be verified when it is committed.
         """
-        op = Operation(Kind.PIPELINE, task, row)
+        op = Operation(_PIPELINE, task, row)
         op.eviction_occurred = eviction_occurred
         op.verified = verified
         if groups is not None:
@@ -155,7 +160,7 @@ class Statement:
 
         ``verified`` as in :meth:`pipeline`.
         """
-        op = Operation(Kind.ALLOCATE, task, row)
+        op = Operation(_ALLOCATE, task, row)
         op.verified = verified
         if groups is not None:
             op.groups = groups
@@ -163,9 +168,7 @@ class Statement:
 
     def pipeline_allocated(self, job: Job) -> str | None:
         """Pipeline what the statement allocated for a job, on the same nodes."""
-        allocated = [
-            op for op in self._operations if op.kind is Kind.ALLOCATE and op.task.job is job
-        ]
+        allocated = [op for op in self._operations if op.kind is _ALLOCATE and op.task.job is job]
         for op in allocated:
             self._operations.remove(op)
             undo_place(self._session, op, exact=self._exact)
@@ -196,7 +199,7 @@ class Statement:
             return self._operations.copy()
         cancelled = {id(op.target) for op in self._operations if op.target is not None}
         return [
-            op for op in self._operations if op.kind is not Kind.UNEVICT and id(op) not in cancelled
+            op for op in self._operations if op.kind is not _UNEVICT and id(op) not in cancelled
         ]
 
     def _append(self, op: Operation) -> None:
@@ -219,9 +222,9 @@ class Statement:
             restore_device_counts(self._session, op)
 
     def _undo(self, op: Operation) -> None:
-        if op.kind is Kind.EVICT:
+        if op.kind is _EVICT:
             undo_evict(self._session, op, exact=self._exact)
-        elif op.kind is Kind.UNEVICT:
+        elif op.kind is _UNEVICT:
             assert op.target is not None
             self._session.undone(apply_evict(self._session, op.target))
         else:
@@ -277,9 +280,9 @@ class Statement:
         for op in self._standing():
             op.task.last_transaction = None
             op.task.virtual = False
-            if op.kind is Kind.EVICT:
+            if op.kind is _EVICT:
                 session.decide_eviction(op.task, op.row, op.reason, op.claimant)
-            elif op.kind is Kind.ALLOCATE and op.task.status is _S.ALLOCATED:
+            elif op.kind is _ALLOCATE and op.task.status is _ALLOCATED:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
                     complete = False
@@ -290,7 +293,7 @@ class Statement:
 
     def _note_pipelined(self) -> None:
         for op in self._operations:
-            if op.kind is Kind.PIPELINE:
+            if op.kind is _PIPELINE:
                 self._session.pipelined[op.task.uid] = op.task
 
     def _refuse(self, objection: str) -> None:
@@ -329,9 +332,9 @@ class Statement:
     def recover(self, saved: list[Operation]) -> str | None:
         """Repeat saved operations. Answers the first objection, which ends it."""
         for op in saved:
-            if op.kind is Kind.EVICT:
+            if op.kind is _EVICT:
                 self.evict(op.task, op.reason, claimant=op.claimant)
-            elif op.kind is Kind.PIPELINE:
+            elif op.kind is _PIPELINE:
                 objection = self.pipeline(
                     op.task,
                     op.row,
@@ -341,7 +344,7 @@ class Statement:
                 )
                 if objection is not None:
                     return objection
-            elif op.kind is Kind.ALLOCATE:
+            elif op.kind is _ALLOCATE:
                 objection = self.allocate(op.task, op.row, groups=op.groups, verified=op.verified)
                 if objection is not None:
                     return objection

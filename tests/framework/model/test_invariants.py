@@ -20,6 +20,7 @@ from tests.framework._build import World, policy, task
             "two statuses",
         ),
         (lambda s: setattr(s.jobs["ns/j"], "pending_best_effort", 3), "best-effort"),
+        (lambda s: setattr(s.jobs["ns/run"], "ready_count", 0), "ready tasks are miscounted"),
         (lambda s: s.jobs["ns/j"].sub_jobs.clear(), "sub-jobs"),
         (lambda s: s.nodes.add(1, task(s, "run-t-0"), TaskStatus.RUNNING), "is on 2 nodes"),
     ],

@@ -24,3 +24,22 @@ def test_queues_are_compared_again_after_a_task_has_changed():
         queues.before(a, b, a)
     queues.before(a, b, a)
     assert len(asked) == 3
+
+
+class _Ranking:
+    """Which queue goes first, as pairs of names."""
+
+    def __init__(self, *pairs):
+        self.pairs = pairs
+
+    def victim_queue_before(self, left, right, preemptor_queue):
+        return (left.name, right.name) in self.pairs
+
+
+def test_queues_are_sorted_where_their_order_is_total():
+    session = World().node("n").queue("a").queue("b").queue("c").session(policy([], actions=[]))
+    queues = [session.queues[name] for name in "abc"]
+    total = VictimQueues(_Ranking(("c", "a"), ("c", "b"), ("b", "a")), [])
+    assert total.in_order(queues, queues[0]) == ["c", "b", "a"]
+    circular = VictimQueues(_Ranking(("a", "b"), ("b", "c"), ("c", "a")), [])
+    assert circular.in_order(queues, queues[0]) is None

@@ -91,12 +91,12 @@ class KnownFacts:
     @staticmethod
     def are_regular(inventory: Inventory) -> bool:
         """Whether every object has its own name as key and no two pods have the same name."""
-        pods = inventory.pods
+        pods, nodes, groups = inventory.pods, inventory.nodes, inventory.groups
         return (
-            all(uid == pod.uid for uid, pod in pods.items())
-            and all(name == node.name for name, node in inventory.nodes.items())
-            and all(uid == group.uid for uid, group in inventory.groups.items())
-            and len({pod.key for pod in pods.values()}) == len(pods)
+            list(pods) == [pod.uid for pod in pods.values()]
+            and list(nodes) == [node.name for node in nodes.values()]
+            and list(groups) == [group.uid for group in groups.values()]
+            and len({(pod.namespace, pod.name) for pod in pods.values()}) == len(pods)
         )
 
     def difference(

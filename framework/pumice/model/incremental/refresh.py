@@ -13,7 +13,7 @@ from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
 from pumice.model.incremental.restore import (
     record_job,
-    record_task,
+    record_tasks,
     restore_counts,
     restore_jobs,
     restore_tasks,
@@ -40,15 +40,15 @@ class CachedCluster:
         self._vectors = Vectors(cluster.dimensions)
         self._unowned: dict[str, set[str]] = {}
         """By group: the pods that name it and are not part of its job."""
-        for task in cluster.tasks.values():
-            self._record_task(task)
+        self._record_tasks(cluster.tasks.values())
         for job in cluster.jobs.values():
             record_job(job)
 
-    def _record_task(self, task: Task) -> None:
-        record_task(task)
-        if task.job is None and task.pod.group:
-            self._unowned.setdefault(task.pod.group, set()).add(task.uid)
+    def _record_tasks(self, tasks: Collection[Task]) -> None:
+        record_tasks(tasks)
+        for task in tasks:
+            if task.job is None and task.pod.group:
+                self._unowned.setdefault(task.pod.group, set()).add(task.uid)
 
     def refresh(
         self, inventory: Inventory, *, now: float, scheduler_names: Collection[str]
@@ -78,8 +78,7 @@ class CachedCluster:
         for uid in rebuild.leaving:
             self._forget(old.tasks.get(uid))
         rebuild.apply()
-        for task in rebuild.arrived:
-            self._record_task(task)
+        self._record_tasks(rebuild.arrived)
         for job in rebuild.jobs.values():
             record_job(job)
         self._read_statuses(builder, difference)

@@ -73,9 +73,11 @@ _SUB_JOB = _Attributes(
 )
 
 
-def record_task(task: Task) -> None:
-    """Record the state of a task before the cycle begins."""
-    task.initial = _TASK.values(task)
+def record_tasks(tasks: Iterable[Task]) -> None:
+    """Record the state of tasks before the cycle begins."""
+    values = _TASK.values
+    for task in tasks:
+        task.initial = values(task)
 
 
 def record_job(job: Job) -> None:

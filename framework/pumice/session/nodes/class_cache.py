@@ -29,12 +29,14 @@ class ClassCache:
     ``scores`` is the sum of the scorers of scope ``static`` and ``row``; ``totals`` adds those of
     scope ``span``. The other vectors are minus infinity where the task cannot be placed:
     ``idle_scores`` is ``scores`` where it fits into idle, ``future_scores`` and ``future_totals``
-    are ``scores`` and ``totals`` where it fits into future idle. ``totals`` and ``future_totals``
-    are refreshed by :meth:`refresh_totals` only, because a query about some of the nodes compares
+    are ``scores`` and ``totals`` where it fits into future idle. Scores are refreshed by
+    :meth:`refresh_scores`, because nobody reads them while no node fits, ``totals`` and
+    ``future_totals`` by :meth:`refresh_totals`, because a query about some of the nodes compares
     those with each other.
     """
 
     __slots__ = (
+        "_declared_scorers",
         "codes",
         "cursor",
         "filters",
@@ -52,6 +54,7 @@ class ClassCache:
         "rejected",
         "scorers",
         "scores",
+        "scores_cursor",
         "span_scorers",
         "spans",
         "totals",
@@ -76,7 +79,9 @@ class ClassCache:
         self.nodes = nodes
         self.one_by_one = one_by_one
         self.filters = _static_filters(task, nodes, filters)
-        self.scorers = _static_scorers(task, nodes, scorers)
+        self._declared_scorers = scorers
+        self.scorers: list[ScoreVoter | np.ndarray] | None = None
+        """Read when a score is first asked for: often no node fits, and none is."""
         self.span_scorers = [voter for voter, scope in scorers if scope == "span"]
         self.spans: list[Hashable] = [_NEVER_ASKED] * len(self.span_scorers)
         self.fit = RequestFit(task.vector, task.compared)
@@ -96,11 +101,12 @@ class ClassCache:
         self.no_node_version = -1
         """The version of the nodes for which no node fits a task of the class."""
         self.cursor = RowCursor(nodes)
+        self.scores_cursor = RowCursor(nodes)
         self.totals_cursor = RowCursor(nodes)
         self.refresh(task)
 
     def refresh(self, task: Task) -> None:
-        """Bring everything but the totals up to date with the node table."""
+        """Bring everything but scores and totals up to date with the node table."""
         nodes, cursor = self.nodes, self.cursor
         if cursor.version == nodes.version:
             return
@@ -117,8 +123,34 @@ class ClassCache:
             cursor.version = -1  # a plugin raised half-way: refresh all rows next time
             raise
 
+    @property
+    def fits_somewhere(self) -> bool:
+        """Whether some node accepts the task and has enough future idle."""
+        return bool(((self.missing_dimension == 0) & (self.codes == 0)).any())
+
+    def refresh_scores(self, task: Task) -> None:
+        """Bring the scores, but not the totals, up to date with the node table."""
+        nodes, cursor = self.nodes, self.scores_cursor
+        if cursor.version == nodes.version:
+            return
+        if self.scorers is None:
+            self.scorers = _static_scorers(task, nodes, self._declared_scorers)
+        rows = cursor.changed()
+        try:
+            if rows is not None and len(rows) <= FEW_ROWS and self.one_by_one:
+                for row in rows:
+                    self._refresh_score(task, row)
+            elif rows is not None and len(rows) < len(nodes) // 2:
+                self._refresh_many_scores(task, np.array(rows))
+            else:
+                self._refresh_many_scores(task, None)
+        except Exception:
+            cursor.version = -1
+            raise
+
     def refresh_totals(self, task: Task) -> None:
-        """Bring ``totals`` and ``future_totals`` up to date with the rest."""
+        """Bring all scores, ``totals`` and ``future_totals`` included, up to date."""
+        self.refresh_scores(task)
         nodes, cursor = self.nodes, self.totals_cursor
         if not self.span_scorers or cursor.version == nodes.version:
             return
@@ -176,18 +208,20 @@ class ClassCache:
                 break
         self.codes[row] = code
         self.reasons[row] = reason
+
+    def _refresh_score(self, task: Task, row: int) -> None:
         score = 0.0
-        for scorer in self.scorers:
+        for scorer in self.scorers or ():
             if isinstance(scorer, ScoreVoter):
-                score += scorer.one(task, nodes, row)
+                score += scorer.one(task, self.nodes, row)
             else:
                 score += scorer.item(row)
         self.scores[row] = score
-        passes = not (code or missing_dimension or isnan(score))
+        passes = not (self.codes[row] or self.missing_dimension[row] or isnan(score))
         if passes and self.rejected is not None and self.rejected[row]:
             passes = False
         self.future_scores[row] = score if passes else _OUT
-        self.idle_scores[row] = score if passes and idle_fits else _OUT
+        self.idle_scores[row] = score if passes and self.idle_fits[row] else _OUT
 
     def _refresh_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes
@@ -205,8 +239,12 @@ class ClassCache:
                 merge(combined, NodeVerdicts(voter.codes[where], voter.reasons[where]))
         self.codes[where] = combined.codes
         self.reasons[where] = combined.reasons
-        total = np.zeros(count)
-        for scorer in self.scorers:
+
+    def _refresh_many_scores(self, task: Task, rows: np.ndarray | None) -> None:
+        nodes = self.nodes
+        where = slice(None) if rows is None else rows
+        total = np.zeros(len(nodes) if rows is None else len(rows))
+        for scorer in self.scorers or ():
             if isinstance(scorer, ScoreVoter):
                 scores = scorer.many(task, nodes, rows)
                 if scores is not None:
@@ -214,7 +252,8 @@ class ClassCache:
             else:
                 total += scorer[where]
         self.scores[where] = total
-        passes = (combined.codes == 0) & (self.missing_dimension[where] == 0) & ~np.isnan(total)
+        fits = (self.codes[where] == 0) & (self.missing_dimension[where] == 0)
+        passes = fits & ~np.isnan(total)
         if self.rejected is not None:
             passes &= ~self.rejected[where]
         self.future_scores[where] = np.where(passes, total, _OUT)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _SKIPPED = "pumice.skipped"
+_OK, _UNSCHEDULABLE = int(Code.OK), int(Code.UNSCHEDULABLE)
 _NO_PLUGINS: tuple[str, ...] = ()
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
@@ -110,13 +111,18 @@ class NodeQueries:
                 merge(combined, verdicts)
         return combined
 
-    def codes(self, task: Task, rows: Rows = None) -> np.ndarray:
-        """The codes of :meth:`verdicts`. Do not write to the array."""
+    def resolvable(self, task: Task, rows: Rows = None) -> np.ndarray:
+        """Mask: the nodes that the filters accept, or whose refusal an eviction may resolve.
+
+        Whether the request fits is not looked at.
+        """
         found = self._class(task)
         if found.live_filters:
-            return self.verdicts(task, rows).codes
-        codes = found.cache.codes
-        return codes if rows is None else codes[rows]
+            codes = self.verdicts(task, rows).codes
+        else:
+            codes = found.cache.codes if rows is None else found.cache.codes[rows]
+        mask: np.ndarray = (codes == _OK) | (codes == _UNSCHEDULABLE)
+        return mask
 
     def predicate(self, task: Task, row: int) -> FitError | None:
         """Why the filters reject one node as it is now; None: they do not."""
@@ -159,6 +165,8 @@ class NodeQueries:
         cache = found.cache
         if rows is None:
             cache.refresh_totals(task)
+        else:
+            cache.refresh_scores(task)
         total = cache.totals.copy() if rows is None else cache.scores[rows]
         return self._add_uncached(task, found, rows, total)
 
@@ -186,6 +194,8 @@ class NodeQueries:
         cache = found.cache
         if rows is None:
             cache.refresh_totals(task)
+        else:
+            cache.refresh_scores(task)
         if rows is None and self._score_decides and not found.live_scorers:
             return cache.future_totals
         cached = cache.future_totals.copy() if rows is None else cache.future_scores[rows]
@@ -248,7 +258,14 @@ class NodeQueries:
         all_cached = rows is None and exclude is None and not found.live_filters
         if all_cached and cache.no_node_version == cache.cursor.version:
             return None
-        if found.by_rank and self._score_decides and exclude is None and self.one_by_one:
+        if (
+            found.by_rank
+            and self._score_decides
+            and exclude is None
+            and self.one_by_one
+            and (cache.scorers is not None or cache.fits_somewhere)
+        ):
+            cache.refresh_scores(task)
             scores = cache.idle_scores if rows is None else cache.idle_scores[rows]
             for row in islice(best_rows_first(scores, rows), self.one_by_one):
                 if self._objection(task, found, row) is None:

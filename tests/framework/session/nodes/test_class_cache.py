@@ -486,3 +486,22 @@ def test_nodes_rejected_for_the_whole_cycle_are_left_out():
     lying = World().node("a").job("j").session(policy([Liar]), verify=True)
     with pytest.raises(InvariantError, match="no filter rejects task ns/j-t-0 on node a"):
         lying.queries.best(task(lying, "j-t-0"))
+
+
+def test_nodes_are_scored_only_once_one_fits():
+    class Scorer(Plugin):
+        asked = 0
+
+        @hookimpl(scope="row")
+        def batch_node_order(self, nodes):
+            self.asked += len(nodes)
+            return np.zeros(len(nodes))
+
+    world = World().node("a", cpu=2).node("b", cpu=2)
+    session = world.job("big", cpu=3).job("run", on=["a"], cpu=2).session(policy([Scorer]))
+    scorer = session.plugins["scorer"]
+    assert session.queries.best(task(session, "big-t-0")) is None
+    assert session.queries.resolvable(task(session, "big-t-0")).tolist() == [True, True]
+    assert scorer.asked == 0
+    assert session.queries.scores(task(session, "big-t-0")).tolist() == [0.0, 0.0]
+    assert scorer.asked == 2

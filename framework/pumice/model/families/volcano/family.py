@@ -52,8 +52,10 @@ class Volcano(Family):
             task.gpu, task.vector = count_whole_gpus(pod, task.vector, dimensions)
         annotations, labels = pod.annotations, pod.labels
         if labels:
-            task.role = labels.get(_ROLE, "")
-            task.preemptable = parse_bool(labels.get(_PREEMPTABLE, "true"))
+            if _ROLE in labels:
+                task.role = labels[_ROLE]
+            if _PREEMPTABLE in labels:
+                task.preemptable = parse_bool(labels[_PREEMPTABLE])
         if annotations:
             task.role = annotations.get(_ROLE) or task.role
             if _PRIORITY in annotations:
@@ -61,10 +63,14 @@ class Volcano(Family):
                     task.priority = int(annotations[_PRIORITY])
             if _PREEMPTABLE in annotations:
                 task.preemptable = parse_bool(annotations[_PREEMPTABLE])
-            task.revocable_zone = revocable_zone(annotations)
+                task.revocable_zone = revocable_zone(annotations)
+            elif _REVOCABLE_ZONE in annotations:
+                task.revocable_zone = revocable_zone(annotations)
 
     def sub_job(self, job: Job, pod: Pod) -> SubJob | None:
-        return sub_job_of(job, pod)
+        if job.group.sub_group_policies:
+            return sub_job_of(job, pod)
+        return job.sub_jobs.get(job.uid) or default_sub_job(job)
 
     def joined(self, job: Job, task: Task) -> None:
         if not task.preemptable:
