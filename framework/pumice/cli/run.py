@@ -71,8 +71,8 @@ def command(
     the standard input. Between cycles, bound pods start and evicted pods disappear.
     """
     catalog = Catalog()
-    ledger = _ledger(hooks, catalog)
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+    ledger = _ledger(hooks, catalog)
     backend = _backend(backend_name, files, chosen, catalog)
     warnings = [*chosen.warnings, *_input_warnings(backend)]
     if not click.get_current_context().find_root().params.get("quiet"):
