@@ -119,6 +119,7 @@ GIVEN = frozenset(
         "Action",
         "Cluster",
         "Dispatch",
+        "EvictionGuard",
         "NodeTask",
         "HyperNodeTree",
         "Job",

@@ -68,8 +68,10 @@ def select_bundles(
     bundles = in_order(bundles, request, order)
     flat = [task for bundle in bundles for task in bundle.tasks]
     assert context.job is not None
-    flat = list(session.evictions.evictable(context.job, flat))
-    allowed = {task.uid for task in session.ask.unified_evictable(context, flat)} if flat else set()
+    evictable = session.evictions.evictable(context.job, flat)
+    allowed: set[str] = set()
+    if evictable:
+        allowed = {task.uid for task in session.ask.unified_evictable(context, evictable)}
     if allow_whole and all(task.uid in allowed for task in flat):
         return bundles
     trimmed = []
