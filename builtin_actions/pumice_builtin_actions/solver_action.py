@@ -28,6 +28,12 @@ class SolverOptions(QueueDepthOptions):
         description="Copy KAI's flaw of counting a victim that a dropped trial moved between"
         " GPUs of its node as leaving.",
     )
+    bystanders: bool = Field(
+        False,
+        alias="upstreamBystanders",
+        description="Copy KAI's flaw that pending jobs which are not part of a plan decide in which"
+        " order its claimant and victims are placed.",
+    )
     budget: int = Field(
         0,
         alias="maxSimulations",
@@ -88,6 +94,7 @@ class SolverAction(Action):
             only_moves=self.only_moves,
             budget=options.budget,
             stale_releases=options.stale_releases,
+            bystanders=options.bystanders,
         )
         failed: dict[str, FailedJobs] = {}
         jobs = QueueTree(

@@ -54,6 +54,8 @@ class PipelinedTask:
     """The node that the task waits for."""
     eviction_occurred: bool = False
     """Whether tasks were evicted to free the resources."""
+    gpu_groups: tuple[str, ...] = ()
+    """The GPU groups, one for each shared GPU, that it will join."""
 
 
 @dataclass(slots=True, frozen=True)

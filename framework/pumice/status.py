@@ -40,9 +40,12 @@ def close(session: Session) -> None:
             )
         )
         for task in job.having(_S.PIPELINED):
-            decisions.pipelined.append(
-                PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred)
-            )
+            session.pipelined.setdefault(task.uid, task)
+    decisions.pipelined += [
+        PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred, task.gpu_groups)
+        for task in session.pipelined.values()
+        if task.status is _S.PIPELINED
+    ]
     decisions.task_states = {
         task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
     }

@@ -55,7 +55,12 @@ class Cycle:
         """Where the pods are once this plan and those before it are carried out."""
         evicted, promised = list(self.evicted), list(self.promises)
         last = max(evicted.index(eviction.task) for eviction in evictions)
-        own = [n for n, key in enumerate(promised) if self.cluster.pods[key].gang is claimant]
+        moved = {eviction.task for eviction in evictions}
+        own = [
+            n
+            for n, key in enumerate(promised)
+            if self.cluster.pods[key].gang is claimant or key in moved
+        ]
         kept = promised[: max(own, default=-1) + 1]
         return self._later(set(evicted[: last + 1]), {key: self.promises[key] for key in kept})
 
@@ -98,7 +103,12 @@ class Cycle:
     def shares(self) -> shares.Shares:
         """What the queues are entitled to."""
         rules = self.rules
-        return shares.compute(self.cluster, tree=rules.tree, gpus_of_100_mib=rules.gpus_of_100_mib)
+        return shares.compute(
+            self.cluster,
+            tree=rules.tree,
+            gpus_of_100_mib=rules.gpus_of_100_mib,
+            quotas=rules.quotas,
+        )
 
     def usage(self, present: Present) -> dict[str, Amounts]:
         """By queue: what the pods count where they are."""

@@ -59,6 +59,8 @@ class Rules:
     """Parents of Volcano queues count."""
     min_runtime: bool = True
     budgets: bool = True
+    quotas: bool = False
+    """What Volcano queues state as deserved comes before the division by weight."""
     deserved_is_limit: bool = False
     """Volcano queues may not take more than they deserve."""
     gpus_of_100_mib: bool = False

@@ -27,7 +27,7 @@ SECONDS = 10.0
 IDLE, STRIDE = 3, 4
 """After so many cycles in a row without a new decision, only one of so many is run."""
 RULES = {
-    "pumice": Rules(deserved_is_limit=True),
+    "pumice": Rules(quotas=True),
     "volcano": Rules(tree=False, min_runtime=False, budgets=False, deserved_is_limit=True),
     "kai": Rules(budgets=False, gpus_of_100_mib=True),
 }

@@ -33,9 +33,12 @@ class Shares:
         ]
 
 
-def compute(cluster: Cluster, *, tree: bool = True, gpus_of_100_mib: bool = False) -> Shares:
+def compute(
+    cluster: Cluster, *, tree: bool = True, gpus_of_100_mib: bool = False, quotas: bool = False
+) -> Shares:
     """The shares at the start of a cycle.
 
+    ``quotas``: what Volcano's queues state as deserved comes before the division by weight.
     ``tree``: parents of Volcano queues count. ``gpus_of_100_mib``: what KAI takes a GPU to have
     when a pending pod asks for GPU memory; otherwise the smallest GPU of the cluster counts.
     """
@@ -60,7 +63,7 @@ def compute(cluster: Cluster, *, tree: bool = True, gpus_of_100_mib: bool = Fals
         add(total, node.allocatable)
     shares = Shares()
     if tree:
-        _below(cluster, "", total, request, busy, shares)
+        _below(cluster, "", total, request, busy, shares, quotas)
     else:
         queues = [queue for name, queue in cluster.queues.items() if name in leaves]
         shares.entitled = proportion(queues, total, request, list(cluster.queues.values()))
@@ -74,13 +77,14 @@ def _below(
     request: dict[str, Amounts],
     busy: set[str],
     shares: Shares,
+    quotas: bool,
 ) -> None:
     children = [queue for queue in cluster.queues.values() if queue.parent == parent]
     active = [queue for queue in children if queue.name in busy]
-    entitled = proportion(active, total, request, children)
+    entitled = proportion(active, total, request, children, quotas=quotas)
     shares.entitled |= entitled
     for queue in active:
-        _below(cluster, queue.name, entitled[queue.name], request, busy, shares)
+        _below(cluster, queue.name, entitled[queue.name], request, busy, shares, quotas)
 
 
 def proportion(
@@ -88,6 +92,8 @@ def proportion(
     total: Amounts,
     request: dict[str, Amounts],
     siblings: Sequence[Queue],
+    *,
+    quotas: bool = False,
 ) -> dict[str, Amounts]:
     """Volcano's deserved amounts: by weight, within limit and request, not below the guarantee."""
     names = sorted({*total, *DIMENSIONS, PODS})
@@ -97,6 +103,12 @@ def proportion(
     free = {name: max(total.get(name, 0.0) - guaranteed.get(name, 0.0), 0.0) for name in names}
     deserved: dict[str, Amounts] = {queue.name: dict.fromkeys(names, 0.0) for queue in queues}
     remaining = {name: total.get(name, 0.0) for name in names}
+    for queue in queues if quotas else ():
+        for name in names:
+            asked = min(request[queue.name].get(name, 0.0), queue.limit.get(name, UNLIMITED))
+            first = min(queue.quota.get(name, 0.0), asked)
+            deserved[queue.name][name] = first
+            remaining[name] = max(remaining[name] - first, 0.0)
     unmet = list(queues)
     while unmet:
         weights = sum(queue.weight for queue in unmet)

@@ -51,7 +51,7 @@ def set_fair_shares(
                 limit=queue.quota.limit[i],
                 over_quota_weight=queue.quota.over_quota_weight[i],
                 request=queue.request[i],
-                priority=queue.priority,
+                priority=queue.share_priority,
                 usage=queue.usage[i],
                 guarantee=queue.quota.guarantee[i],
             )

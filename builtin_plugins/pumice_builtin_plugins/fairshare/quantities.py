@@ -101,22 +101,29 @@ class TaskQuantities:
         return add_up(self.quota(task) for task in tasks)
 
     def cluster_total(self, session: Session) -> Quantities:
-        """Allocatable of the healthy nodes, less what pods of other schedulers use there."""
+        """Allocatable of the nodes, less what pods of other schedulers use there.
+
+        Where there are queues of KAI's, only healthy nodes count.
+        """
         params = session.cluster.inventory.scheduler_params
         own = own_schedulers(params, session.policy.scheduler.scheduler_names)
         workers_only = bool(params.get("restrictSchedulingNodes"))
+        # Volcano divides all nodes, KAI only those that take pods.
+        healthy = any(queue.family == "kai" for queue in session.queues.values())
         per_node = session.cluster.snapshot_cache.of_nodes(
-            ("fairshare", own, workers_only),
-            lambda row: self._node_total(row, own, workers_only),
+            ("fairshare", own, workers_only, healthy),
+            lambda row: self._node_total(row, own, workers_only, healthy),
             width=len(NAMES),
         )
         cpu, memory, gpus = per_node.sum(axis=0).tolist()
         return cpu, memory, gpus
 
-    def _node_total(self, row: int, own: frozenset[str], workers_only: bool) -> Quantities:
+    def _node_total(
+        self, row: int, own: frozenset[str], workers_only: bool, healthy: bool
+    ) -> Quantities:
         """What one node adds to the cluster total."""
         node = self._nodes.facts[row]
-        if not is_healthy(node):
+        if healthy and not is_healthy(node):
             return NOTHING
         cpu, memory, *_ = vector = self._nodes.allocatable[row].tolist()
         gpus = 0 if workers_only and _GPU_WORKER not in node.labels else self._gpus(vector)

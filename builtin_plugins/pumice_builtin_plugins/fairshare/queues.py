@@ -101,6 +101,7 @@ class FairQueue:
         "queue",
         "quota",
         "request",
+        "share_priority",
         "usage",
         "version",
     )
@@ -112,6 +113,9 @@ class FairQueue:
         self.usage = usage
         """The part of the cluster that the queue has used recently."""
         self.priority = queue.priority
+        self.share_priority = queue.priority if queue.family == "kai" else 0
+        """KAI's queues of higher priority get over-quota shares first; Volcano's priority only
+        orders queues."""
         self.created = (queue.created, queue.name)
         """Orders queues by age; KAI leaves equal ages undecided, the name decides here."""
         self.parent: FairQueue | None = None

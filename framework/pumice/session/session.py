@@ -74,6 +74,8 @@ class Session:
         """The name of the action that runs."""
         self.plugin_errors: list[PluginError] = []
         """What plugins raised in this cycle."""
+        self.pipelined: dict[str, Task] = {}
+        """By uid: the tasks that statements pipelined, in that order; some may be undone since."""
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
         self.state: dict[str, Any] = {}

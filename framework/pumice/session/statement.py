@@ -256,6 +256,7 @@ class Statement:
     def keep(self) -> None:
         """Leave the operations applied for the rest of the cycle without carrying them out."""
         self._require_open()
+        self._note_pipelined()
         self._close("keep")
 
     def commit(self) -> bool:
@@ -281,8 +282,14 @@ class Statement:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
                     undo_place(self._session, op, exact=self._exact)
+        self._note_pipelined()
         self._close("commit")
         return True
+
+    def _note_pipelined(self) -> None:
+        for op in self._operations:
+            if op.kind is Kind.PIPELINE:
+                self._session.pipelined[op.task.uid] = op.task
 
     def _refuse(self, objection: str) -> None:
         """Undo everything, and record why for the jobs that evictions were for."""

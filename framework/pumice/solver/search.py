@@ -31,7 +31,8 @@ class Solver:
     ``budget`` limits the simulations for one job; 0 is no limit. ``stale_releases`` copies a flaw
     of KAI's accounting: a victim that a dropped simulation moved between GPUs of its node stays
     counted as releasing for the rest of the cycle (``exact=False`` of
-    :class:`~pumice.session.statement.Statement`).
+    :class:`~pumice.session.statement.Statement`). ``bystanders`` copies another one: pending jobs
+    that are not part of a plan influence the order in which claimant and victims are placed.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Solver:
         only_moves: bool = False,
         budget: int = 0,
         stale_releases: bool = False,
+        bystanders: bool = False,
     ) -> None:
         self._session = session
         self._placer = placer
@@ -56,7 +58,7 @@ class Solver:
             exact=not stale_releases,
             budget=budget,
         )
-        self._simulation = Simulation(session, placer)
+        self._simulation = Simulation(session, placer, bystanders=bystanders)
         self.simulations = 0
         """Simulations run so far, over all jobs."""
         self.refused = 0

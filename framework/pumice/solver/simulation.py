@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 class Simulation:
     """Places a claimant, and again the victims that have been evicted for it."""
 
-    def __init__(self, session: Session, placer: GangPlacer) -> None:
+    def __init__(self, session: Session, placer: GangPlacer, *, bystanders: bool = False) -> None:
+        """``bystanders``: pending jobs that are not part of the plan influence the queue order."""
         self._session = session
+        self._bystanders = bystanders
         self._placer = placer
         self._ranks = session.order.has_job_keys and session.uses("order_keys")
         self._bounds_capacity = session.uses("solver_search")
@@ -36,8 +38,7 @@ class Simulation:
     ) -> bool:
         """Place claimant and victims in queue order; whether the claimant was placed.
 
-        Other pending jobs are not placed; they only influence the order of the queues. A victim
-        that fits no node stays evicted.
+        A victim that fits no node stays evicted.
         """
         largest = _LargestNode(self._session, where)
         claimant_placed = False
@@ -55,7 +56,7 @@ class Simulation:
         """The claimant and the victims in queue order."""
         session = self._session
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
-        # Other pending jobs influence which queue comes next, but nothing within a queue.
+        # Bystanders influence which queue comes next, but nothing within a queue.
         by_rank = self._ranks
         rank: dict[str, Any] = {}
         if by_rank:
@@ -78,6 +79,8 @@ class Simulation:
     def _order(self, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
         """All pending jobs, the victims and the claimant, in queue order."""
         session = self._session
+        if not self._bystanders:
+            return QueueTree(session, sorted(apart.values(), key=lambda job: job.uid))
         if not self._ranks:
             others = [
                 job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)

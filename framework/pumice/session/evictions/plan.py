@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -114,17 +115,22 @@ class EvictionPlan:
     def remake(self, spared: Iterable[Task] = ()) -> bool:
         """Make the plan anew without evicting ``spared``, each placement verified.
 
-        A task that its node does not take any more is placed on another. Returns False, with the
-        plan as it was, if the plan does not work.
+        A task that its node does not take any more is placed on another. A victim that would move
+        may go for good in place of a spared one of its job. Returns False, with the plan as it
+        was, if the plan does not work.
         """
         session, statement = self._session, self._statement
+        spared = list(spared)
         without = {task.uid for task in spared}
+        moved = {victim.task.uid for victim in self.victims if victim.moved}
+        may_go = Counter(id(task.job) for task in spared if task.uid not in moved)
         saved = statement._standing()
         victims, placements = self.victims, self.placements
         statement.rollback(0)
         works = self._make(
             [victim for victim in victims if victim.task.uid not in without],
             [op for op in placements if op.task.uid not in without],
+            may_go,
         )
         if works:
             self._read()
@@ -138,16 +144,24 @@ class EvictionPlan:
             self._read()
         return works
 
-    def _make(self, victims: list[Victim], placements: list[Operation]) -> bool:
+    def _make(
+        self, victims: list[Victim], placements: list[Operation], may_go: Counter[int]
+    ) -> bool:
+        """Evict and place; ``may_go``: by job, how many moved victims need no other place."""
         session, statement = self._session, self._statement
+        evicted = {victim.task.uid for victim in victims}
         for victim in victims:
             statement.evict(victim.task, victim.reason, claimant=victim.claimant)
         for op in placements:
             row: int | None = op.row
             if objection_to(session, op.task, op.row) is not None:
                 row = None if _is_bound_to_domain(op.task) else best_other_row(session, op.task)
-            if row is None or not self._place(op, row):
+            if row is not None and self._place(op, row):
+                continue
+            job = id(op.task.job)
+            if op.task.uid not in evicted or not may_go[job]:
                 return False
+            may_go[job] -= 1
         return True
 
     def _place(self, op: Operation, row: int) -> bool:

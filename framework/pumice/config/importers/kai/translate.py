@@ -20,6 +20,8 @@ PLUGINS = {"predicates": "kai_predicates", "proportion": "fairshare"}
 POINTS = {"priority": ["job_order"]}
 """The points that KAI's plugin answers, where Pumice's plugin of the same name answers more."""
 
+UPSTREAM_FLAWS = ("upstreamStaleReleases", "upstreamBystanders")
+"""Options that copy what conformance pins."""
 SEARCHING = ("consolidate", "solve_reclaim", "solve_preempt")
 """Actions that reproduce KAI's inexact accounting of trials; conformance pins it."""
 
@@ -62,7 +64,8 @@ def translate_kai(config: Mapping[str, Any], *, where: str) -> dict[str, Any]:
         action.setdefault(_action(name), {}).setdefault("queueDepth", depth)
     for name in SEARCHING:
         if name in result["actions"]:
-            action.setdefault(name, {}).setdefault("upstreamStaleReleases", True)
+            for option in UPSTREAM_FLAWS:
+                action.setdefault(name, {}).setdefault(option, True)
     usage = dict(_table(config.get("usageDBConfig"), where, "usageDBConfig"))
     for name, value in _table(usage.get("usageParams"), where, "usageDBConfig.usageParams"):
         if name in _USAGE:
