@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from pumice.config.settings import AS_UPSTREAM
 from pumice.model.facts import Inventory
 from pumice.plugin import Plugin
 from tests.bench._case import Case
@@ -23,6 +25,7 @@ from tests.bench._measure import (
     handing,
     loading,
     opening,
+    promising,
     recording,
     reopening,
 )
@@ -40,6 +43,7 @@ def volcano(*plugins: str) -> dict[str, Any]:
             {"plugins": list(plugins)},
         ],
         "scheduler": {"on_plugin_error": "raise"},
+        "evictions": AS_UPSTREAM,
     }
 
 
@@ -55,6 +59,7 @@ def evicting(action: str) -> dict[str, Any]:
             {"plugins": [spared[1], "predicates", "proportion"]},
         ],
         "scheduler": {"on_plugin_error": "raise"},
+        "evictions": AS_UPSTREAM,
     }
 
 
@@ -182,6 +187,10 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="ledger", measure=recording)
     yield kai_allocate(1000, 1000, 8, kind="ledger", measure=recording)
     yield volcano_allocate(1000, 300, 10, kind="ledger to a sink", measure=handing)
+    for kind in ("reclaim", "preempt"):
+        evicting = volcano_evicting(kind, 1000, 500), kai_evicting(kind, 500, 250, 1)
+        for case in evicting:
+            yield replace(case, kind=f"{kind} with promises", measure=promising)
 
 
 CASES = [*_peers(), *_alone()]

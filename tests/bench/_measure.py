@@ -13,6 +13,7 @@ from typing import Any
 
 from pumice.backends.memory import MemoryBackend
 from pumice.config import Policy, policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.ledger import Ledger
@@ -67,6 +68,14 @@ def handing(case: Case, number: int, profile: Profile) -> Measured:
     ledger = Ledger(events.append)
     measured, _ = _decide(case, Scheduler(backend, policy_of(case), ledger=ledger), profile)
     return replace(measured, base=without.cpu)
+
+
+def promising(case: Case, number: int, profile: Profile) -> Measured:
+    """With the promises of an eviction, compared with the same action without them."""
+    without = deciding(case, number, None)
+    backend = MemoryBackend(case.cluster(case))
+    policy = policy_of(case, {"evictions": dict.fromkeys(AS_UPSTREAM, True)})
+    return replace(_decide(case, Scheduler(backend, policy), profile)[0], base=without.cpu)
 
 
 def filtering(case: Case, number: int, profile: Profile) -> Measured:

@@ -68,10 +68,9 @@ def select_bundles(
     bundles = in_order(bundles, request, order)
     flat = [task for bundle in bundles for task in bundle.tasks]
     assert context.job is not None
-    evictable = session.evictions.evictable(context.job, flat)
-    allowed: set[str] = set()
-    if evictable:
-        allowed = {task.uid for task in session.ask.unified_evictable(context, evictable)}
+    candidates = session.evictions.evictable(context.job, flat)
+    named = session.ask.unified_evictable(context, candidates) if candidates else ()
+    allowed = {task.uid for task in named}
     if allow_whole and all(task.uid in allowed for task in flat):
         return bundles
     trimmed = []

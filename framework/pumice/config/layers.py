@@ -23,6 +23,8 @@ class Layer:
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     override: bool = False
     """One setting from outside the policy; ``name`` is the setting as written."""
+    is_preset: bool = False
+    """It ships with the framework."""
     loose: bool = False
     """Keys come from environment variables: case and punctuation are ignored."""
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from pumice import deprecated
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.sections import Reference
+
+VICTIM_VOTES = ("preemptable", "reclaimable", "unified_evictable")
+"""The points on which the first tier that names victims decides."""
 
 
 def lint(
@@ -20,6 +24,41 @@ def lint(
         for plugin, reference in zip(tier, references, strict=True):
             for text in _about_plugin(plugin, policy):
                 yield f"{reference.layer.where(reference.path)}: {text}"
+    for number, text in _about_tiers(policy):
+        first = tiers[number][0]
+        # A preset matches upstream on purpose.
+        if not first.layer.is_preset:
+            yield f"{first.layer.where(first.path)}: {text}"
+
+
+def _about_tiers(policy: Policy) -> Iterator[tuple[int, str]]:
+    """What tiers do to votes on victims, each with the number of the tier that it is about."""
+    for point in VICTIM_VOTES:
+        if not any(point in action.cls.needs for action in policy.actions):
+            continue
+        voting = [(n, tier) for n, tier in enumerate(policy.voters(point)) if tier]
+        for (_, earlier), (number, later) in pairwise(voting):
+            overruled = [e.name for e in earlier if not _protects(e)]
+            unheard = [e.name for e in later if not _protects(e)]
+            names = ", ".join(entry.name for entry in later)
+            if overruled:
+                yield (
+                    number,
+                    f"where {', '.join(overruled)} of an earlier tier allows no victim, {point} of "
+                    f"{names} is asked afresh and may name what was refused; put them into one "
+                    "tier, or answer 'protected'",
+                )
+            if unheard:
+                yield (
+                    number,
+                    f"{point} of {', '.join(unheard)} is not heard where an earlier tier names "
+                    "victims; put them into one tier, or answer 'protected'",
+                )
+
+
+def _protects(entry: PluginEntry) -> bool:
+    """Whether a plugin's refusal is final in every tier."""
+    return "protected" in entry.points and entry.answers("protected")
 
 
 def _about_action(entry: ActionEntry, policy: Policy) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 
 from pumice._nearest import did_you_mean
@@ -26,4 +27,4 @@ def preset_layer(name: str) -> Layer:
             hint=f"presets: {', '.join(names)}",
         )
     text = _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return toml_layer(f"preset {name}", text)
+    return replace(toml_layer(f"preset {name}", text), is_preset=True)

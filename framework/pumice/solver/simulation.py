@@ -26,7 +26,8 @@ class Simulation:
     """Places a claimant, and again the victims that have been evicted for it."""
 
     def __init__(self, session: Session, placer: GangPlacer, *, bystanders: bool = False) -> None:
-        """``bystanders``: pending jobs that are not part of the plan influence the queue order."""
+        """``bystanders``: the claimant has its place in the queue order, which pending jobs that
+        are not part of the plan influence; else it is placed first."""
         self._session = session
         self._bystanders = bystanders
         self._placer = placer
@@ -53,8 +54,15 @@ class Simulation:
         return claimant_placed
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
-        """The claimant and the victims in queue order."""
+        """The claimant and the victims, in queue order."""
         session = self._session
+        if not self._bystanders:
+            yield claimant
+            victims = sorted((session.jobs[uid] for uid in of_victims), key=lambda job: job.uid)
+            tree_of_victims = QueueTree(session, victims)
+            while tree_of_victims:
+                yield tree_of_victims.pop()
+            return
         left = {uid: session.jobs[uid] for uid in sorted(of_victims)}
         # Bystanders influence which queue comes next, but nothing within a queue.
         by_rank = self._ranks
@@ -79,8 +87,6 @@ class Simulation:
     def _order(self, apart: dict[str, Job], rank: dict[str, Any]) -> QueueTree:
         """All pending jobs, the victims and the claimant, in queue order."""
         session = self._session
-        if not self._bystanders:
-            return QueueTree(session, sorted(apart.values(), key=lambda job: job.uid))
         if not self._ranks:
             others = [
                 job for uid, job in session.jobs.items() if uid not in apart and has_pending(job)

@@ -152,7 +152,8 @@ class Steps:
     def _may_evict(self, tasks: list[Task]) -> bool:
         session = self._session
         guard, claimant = session.evictions, session.jobs[self._job.uid]
-        moves = self._rules.only_moves
+        # A victim that finds another place counts as unharmed; plans are checked again.
+        moves = self._rules.only_moves or self._rules.allow_consolidating
         return not guard.active or not any(
             guard.objection(claimant, task, moves=moves) for task in tasks
         )

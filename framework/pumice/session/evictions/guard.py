@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pumice.session.statement import Statement
 
 
+_SERVED = "tasks are evicted for it in this cycle already"
+
+
 class EvictionGuard:
     """The promises of ``[evictions]``, asked when a statement is committed.
 
@@ -31,6 +34,11 @@ class EvictionGuard:
         self.settings = settings
         """The settings of ``[evictions]``."""
         self._asks = session.ask.has("protected")
+        self._served: set[str] = set()
+        """Jobs that tasks are evicted for in this cycle: a second plan for one of them might make
+        victims of the first needless."""
+        self._context: EvictionContext | None = None
+        """The context of the last question before there was a plan."""
         self.history = EvictionHistory(session, log) if settings.monotone else None
         """Past evictions; None: not remembered."""
         self.reservations = Reservations(session, log) if settings.reserved else None
@@ -53,6 +61,8 @@ class EvictionGuard:
 
         ``moves``: only plans that have another place for it count.
         """
+        if claimant.uid in self._served and self.settings.minimal:
+            return _SERVED
         if self.settings.monotone:
             if task.status not in PREEMPTABLE_STATUSES:
                 return f"{task.key} was placed in this cycle"
@@ -63,7 +73,10 @@ class EvictionGuard:
         if not self._asks:
             return None
         kind = EvictionKind.MOVE if moves else _kind(claimant, task)
-        return self._protection(EvictionContext(kind, claimant), task)
+        context = self._context
+        if context is None or context.job is not claimant or context.kind is not kind:
+            context = self._context = EvictionContext(kind, claimant)
+        return self._protection(context, task)
 
     def _protection(self, context: EvictionContext, task: Task) -> str | None:
         reason = self._session.ask.protected(task, context)
@@ -79,6 +92,7 @@ class EvictionGuard:
         objection = self._prove(plan)
         if objection is not None:
             return objection
+        self._served.update(job.uid for job in plan.claimants)
         if self.history is not None:
             for victim in plan.victims:
                 if victim.claimant is not None and victim.task.job is not None:
@@ -89,6 +103,8 @@ class EvictionGuard:
 
     def _prove(self, plan: EvictionPlan) -> str | None:
         settings = self.settings
+        if settings.minimal and any(job.uid in self._served for job in plan.claimants):
+            return _SERVED
         if settings.monotone:
             for victim in plan.victims:
                 if not victim.settled:

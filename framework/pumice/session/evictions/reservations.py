@@ -108,12 +108,14 @@ def _claim(session: Session, job: Job, reservation: Reservation) -> str:
         return "" if _is_moving(job, reservation) else "no task of it waits"
     if session.now > reservation.deadline:
         return "it has taken too long"
-    problem = "a plugin failed"
+    problem, was_idle = "a plugin failed", not job.allocated_count
     with session.turn(job), session.statement() as statement:
         problem = _place(session, statement, tasks)
         if problem:
             return problem
         if _may_start(session, job):
+            if was_idle:
+                job.last_start = session.now
             statement.commit()
         elif statement.pipeline_allocated(job) is None:
             statement.keep()
