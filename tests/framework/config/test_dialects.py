@@ -67,8 +67,8 @@ class TestKai:
     def test_searches_account_as_upstream_by_default(self) -> None:
         given = {"reclaim": {"upstreamStaleReleases": False}}
         assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
-            "solve_reclaim": {"upstreamStaleReleases": False},
-            "solve_preempt": {"upstreamStaleReleases": True},
+            "solve_reclaim": {"upstreamStaleReleases": False, "upstreamBystanders": True},
+            "solve_preempt": {"upstreamStaleReleases": True, "upstreamBystanders": True},
         }
 
     def test_depths_of_queues_become_options_of_actions(self) -> None:

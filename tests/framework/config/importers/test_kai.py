@@ -97,7 +97,7 @@ tiers:
         "actions": ["solve_reclaim", "fair_allocate"],
         "tiers": [{"plugins": ["fairshare", PRIORITY, "kai_predicates"]}],
         "plugin": {"fairshare": {"kValue": "0.5"}},
-        "action": {"solve_reclaim": {"upstreamStaleReleases": True}},
+        "action": {"solve_reclaim": {"upstreamStaleReleases": True, "upstreamBystanders": True}},
         "evictions": AS_UPSTREAM,
     }
 

@@ -82,3 +82,12 @@ def test_greedy_actions_pass_through_it(minimal):
     world.job("want", cpu=3, priority=9)
     (decisions,) = Cycles(world, greedy(minimal=minimal)).run()
     assert gone(decisions) == (["large-t-0"] if minimal else ["small-t-0", "large-t-0"])
+
+
+@pytest.mark.parametrize("minimal", [True, False])
+def test_there_is_one_plan_for_a_job_in_a_cycle(minimal):
+    world = World().nodes("a", "b", cpu=1).running("u", "a").running("v", "b")
+    world.job("want", tasks=2, min_member=1)
+    session = world.session(promises(atomic=True, minimal=minimal))
+    assert plan(session, "want", ["u-t-0"], {"want-t-0": "a"})
+    assert plan(session, "want", ["v-t-0"], {"want-t-1": "b"}) is not minimal
