@@ -23,6 +23,7 @@ WRONG = {
     "moved_once": {"preset": "volcano"},
     "needless_victim": {"evictions": {"minimal": False}},
     "no_eviction_is_reversed": {"evictions": {"monotone": False}},
+    "placed_in_this_cycle": {"preset": "kai"},
     "queue_within_its_share": {"preset": "volcano"},
     "system_critical_pods": {"preset": "volcano"},
 }
