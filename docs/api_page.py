@@ -92,6 +92,7 @@ GROUPS = (
         " `pumice.backends`, and `pumice run --backend NAME` uses it.",
         (
             "pumice.decisions",
+            "pumice.faults",
             "pumice.scheduler",
             "pumice.backends.",
             "pumice.config.",

@@ -50,13 +50,14 @@ def extension_points() -> str:
             lines += ["", f"## {group.capitalize()}"]
         form = f" · a form of `{point.form_of}`" if point.form_of else ""
         gate = "" if point.gated else " · never gated by `enable` or `disable`"
+        guard = " · guards ([Reliability](reliability.md))" if point.guards else ""
         lines += [
             "",
             f"### {point.name}",
             "",
             f"`{point.signature}`",
             "",
-            f"Combined by **{point.rule.name}**{form}{gate}.",
+            f"Combined by **{point.rule.name}**{form}{gate}{guard}.",
             "",
             point.doc,
         ]

@@ -134,5 +134,5 @@ class TestExamples:
         scheduler.run_once()
         written = backend.journal.read_text().splitlines()
         assert [sorted(json.loads(line)) for line in written] == [
-            ["binds", "evictions", "jobs", "pipelined"]
+            ["binds", "evictions", "faults", "jobs", "pipelined", "set_aside"]
         ] * 2

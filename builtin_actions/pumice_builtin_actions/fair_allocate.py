@@ -45,10 +45,10 @@ def _grow(session: Session, placer: GangPlacer, job: Job) -> bool:
         waits = _must_wait(job)
         if waits and statement.pipeline_allocated(job) is not None:
             return False
-        statement.commit()
-    if not waits and not was_running:
+        complete = statement.commit()
+    if not waits and not was_running and job.allocated_count:
         job.last_start = session.now
-    return has_pending(job)
+    return complete and has_pending(job)
 
 
 def _must_wait(job: Job) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pydantic import Field
 
-from pumice import Job, Plan, Session
+from pumice import Job, LostVictims, Plan, Session
 from pumice.solver import GangPlacer, QueueTree
 from pumice_builtin_actions.solver_action import SolverAction, SolverOptions
 from pumice_builtin_actions.solver_jobs import VictimQueues
@@ -41,6 +41,9 @@ class SolveReclaim(SolverAction):
 
     def validator(self, session: Session) -> Callable[[Plan], bool]:
         return session.ask.reclaim_scenario_validator
+
+    def refuses(self, session: Session) -> Callable[[Job, Sequence[LostVictims]], bool]:
+        return session.ask.refuses_reclaim
 
     def is_entitled(self, session: Session, job: Job) -> bool:
         return bool(session.ask.can_reclaim_resources(job))

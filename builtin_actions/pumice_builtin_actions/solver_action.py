@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from pumice import Action, Job, Plan, Refusal, Session, Solver
+from pumice import Action, Job, LostVictims, Plan, Refusal, Session, Solver
 from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
 from pumice.solver import FailedJobs, GangPlacer, QueueDepthOptions, QueueTree
 from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, waiting_jobs
@@ -68,6 +68,10 @@ class SolverAction(Action):
         """Who decides whether a simulated plan may be carried out."""
         raise NotImplementedError
 
+    def refuses(self, session: Session) -> Callable[[Job, Sequence[LostVictims]], bool] | None:
+        """Who knows that a plan will be refused for the victims that it loses; None: nobody."""
+        return None
+
     def takes(self, job: Job) -> bool:
         """Whether the action may evict for this job."""
         return may_evict(job)
@@ -92,6 +96,7 @@ class SolverAction(Action):
             validator=self.validator(session),
             allow_consolidating=self.allow_consolidating,
             only_moves=self.only_moves,
+            refuses=self.refuses(session),
             budget=options.budget,
             stale_releases=options.stale_releases,
             bystanders=options.bystanders,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pumice.config.duration import parse_duration
     from pumice.config.policy import ActionEntry, PluginEntry
     from pumice.decisions import Bind, Decisions, Eviction, JobState, PipelinedTask
-    from pumice.errors import PluginError, PumiceError, StatementError
+    from pumice.errors import ActionError, PluginError, PumiceError, StatementError
+    from pumice.faults import Fault
     from pumice.fit_errors import FitErrors
     from pumice.hookspecs import ExtensionPoint, extension_point
     from pumice.ledger import Ledger
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from pumice.session.shard import Shard
     from pumice.session.statement import Statement
     from pumice.shortcuts import Shortcut
-    from pumice.solver.plan import Plan
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
     from pumice.verdicts import (
@@ -98,6 +99,7 @@ _HOME = {
     "API_VERSION": "pumice.plugin",
     "Action": "pumice.action",
     "ActionEntry": "pumice.config.policy",
+    "ActionError": "pumice.errors",
     "Backend": "pumice.backends",
     "Bind": "pumice.decisions",
     "BindContext": "pumice.verdicts",
@@ -117,6 +119,7 @@ _HOME = {
     "EvictionLog": "pumice.model.facts",
     "ExtensionPoint": "pumice.hookspecs",
     "FEW_ROWS": "pumice.model.cursors",
+    "Fault": "pumice.faults",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
     "HyperNode": "pumice.model.facts",
@@ -128,6 +131,7 @@ _HOME = {
     "JobState": "pumice.decisions",
     "Ledger": "pumice.ledger",
     "LiveHeap": "pumice.session.heap",
+    "LostVictims": "pumice.solver.plan",
     "MIN_RESOURCE": "pumice.model.resources",
     "Members": "pumice.model.job",
     "MemoryBackend": "pumice.backends.memory",
@@ -212,6 +216,7 @@ __all__ = [
     "USED_STATUSES",
     "Action",
     "ActionEntry",
+    "ActionError",
     "Backend",
     "Bind",
     "BindContext",
@@ -230,6 +235,7 @@ __all__ = [
     "EvictionKind",
     "EvictionLog",
     "ExtensionPoint",
+    "Fault",
     "FitError",
     "FitErrors",
     "HyperNode",
@@ -241,6 +247,7 @@ __all__ = [
     "JobState",
     "Ledger",
     "LiveHeap",
+    "LostVictims",
     "Members",
     "MemoryBackend",
     "Missing",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pumice.faults import Fault
 from pumice.model.facts import EvictionLog
 
 
@@ -99,6 +100,10 @@ class Decisions:
     """Every job at the end of the cycle."""
     task_states: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Task ``namespace/name`` → (status, node) at the end of the cycle."""
+    faults: list[Fault] = field(default_factory=list)
+    """What plugins and actions did wrong, each fault once."""
+    set_aside: tuple[str, ...] = ()
+    """Plugins that took no part because of faults in earlier cycles."""
 
     eviction_log: EvictionLog = field(default_factory=EvictionLog)
     """What the evictions of this and earlier cycles leave for later ones; a backend that stores it
@@ -130,4 +135,6 @@ class Decisions:
                 }
                 for j in self.jobs
             ],
+            "faults": [fault.as_json() for fault in self.faults],
+            "set_aside": list(self.set_aside),
         }

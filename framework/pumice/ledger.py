@@ -9,6 +9,7 @@ Event names are stable: ``question`` (the combined answer), ``vote`` (one plugin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ class Ledger:
     def voter(self, point: ExtensionPoint, impl: Impl) -> Impl:
         """The same implementation, recording each of its answers."""
         head = (("event", "vote"), ("point", point.name), ("plugin", impl.plugin))
-        return Impl(impl.plugin, self._watched(impl.fn, head, len(point.args)), impl.source)
+        return replace(impl, fn=self._watched(impl.fn, head, len(point.args)))
 
     def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
         """The same combined question, recording its outcome."""
@@ -132,6 +133,7 @@ def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., An
         "        return answer",
         "    return asked",
     ]
+    known["__name__"] = __name__  # a fault is not blamed on a frame of the framework
     exec("\n".join(lines), known)
     watch: Callable[..., Answer] = known["watch"]
     return watch

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pumice import status
 from pumice._gc import gc_paused
 from pumice.config import Policy, PolicyHolder
+from pumice.deadline import Deadline
 from pumice.decisions import Decisions
+from pumice.faults import FaultHistory
 from pumice.log import logger
 from pumice.model.facts import EvictionLog
 from pumice.model.incremental.keeper import ClusterKeeper
 from pumice.model.invariants import check
+from pumice.session.containment import run_action
 from pumice.session.evictions import honour_reservations
 from pumice.session.session import Session
 
@@ -51,6 +54,11 @@ class Scheduler:
         self._eviction_log = EvictionLog()
         self.memory: dict[str, Any] = {}
         """What plugins and actions store for later cycles, by name."""
+        self.faults = FaultHistory()
+        """Which plugins and actions had faults in the last cycles."""
+        self.set_aside: frozenset[str] = frozenset()
+        """The plugins that had too many faults; a reload of the policy gives them another try."""
+        self._last_policy = self.policy
 
     @property
     def policy(self) -> Policy:
@@ -62,6 +70,8 @@ class Scheduler:
         with self._gc_paused():
             session = self.open_session()
             for action in self.holder.actions:
+                if session.is_over:
+                    break
                 if actions is None or action.name in actions:
                     self.run_action(session, action)
             return self.finish(session)
@@ -73,6 +83,10 @@ class Scheduler:
         decisions may be used from now on. An unfinished session stays valid.
         """
         self.cycle += 1
+        if self.policy is not self._last_policy:
+            self._last_policy, self.set_aside = self.policy, frozenset()
+            self.faults = FaultHistory()
+        policy = self.policy.excluding(self.set_aside)
         self.keeper.fresh = self._fresh or not self.policy.uses("incremental")
         with self._gc_paused():
             inventory = self.backend.snapshot()
@@ -82,17 +96,21 @@ class Scheduler:
                 scheduler_names=self.policy.scheduler.scheduler_names,
             )
             log = inventory.eviction_log
-            session = Session(
-                cluster,
-                self.policy,
-                uid=f"cycle-{self.cycle}",
-                ledger=self.ledger,
-                verify=self.verify,
-                memory=self.memory,
-                eviction_log=self._eviction_log if log is None else log,
-            )
-            session.current_action = "reservations"
-            honour_reservations(session)
+            deadline = Deadline.of(policy)
+            with _watched(deadline):
+                session = Session(
+                    cluster,
+                    policy,
+                    uid=f"cycle-{self.cycle}",
+                    ledger=self.ledger,
+                    verify=self.verify,
+                    memory=self.memory,
+                    eviction_log=self._eviction_log if log is None else log,
+                    deadline=deadline,
+                )
+                session.current_action = "reservations"
+                honour_reservations(session)
+            session.decisions.set_aside = tuple(sorted(self.set_aside))
             return session
 
     def run_action(self, session: Session, action: Action) -> None:
@@ -101,19 +119,26 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name, cycle=self.cycle)
         logger.debug("cycle {} action {}", self.cycle, action.name)
-        with self._gc_paused():
-            action.execute(session)
+        with self._gc_paused(), _watched(session._deadline):
+            run_action(session, action)
+        if session._fact_check is not None:
+            session._fact_check.compare(f"the action {action.name} ran")
         if self.verify:
             check(session)
 
     def finish(self, session: Session) -> Decisions:
         """End a cycle. The session may be read until the next one is opened."""
-        with self._gc_paused():
+        if session._deadline is not None:
+            session._deadline.extend()
+        with self._gc_paused(), _watched(session._deadline):
             status.close(session)
         session.decisions.eviction_log = self._eviction_log = session.evictions.log()
         self.backend.apply(session.decisions)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions
+        for fault in self.faults.add_cycle(decisions.faults):
+            logger.error("{}", fault)
+        self._set_aside_faulty()
         logger.info(
             "cycle {}: {} bound, {} evicted, {} pipelined",
             self.cycle,
@@ -123,9 +148,30 @@ class Scheduler:
         )
         return decisions
 
+    def _set_aside_faulty(self) -> None:
+        """Set plugins aside that had faults in too many cycles in a row."""
+        settings = self.policy.scheduler
+        for entry in self.policy.plugins if settings.set_aside_after else ():
+            if self.faults.streaks.get(entry.name, 0) < settings.set_aside_after:
+                continue
+            if entry.name in self.set_aside or (entry.guards and not settings.set_aside_guards):
+                continue
+            self.set_aside |= {entry.name}
+            logger.error(
+                "plugin {} ({}) had faults in {} cycles in a row: it is set aside until the "
+                "policy is loaded again",
+                entry.name,
+                entry.source.label,
+                settings.set_aside_after,
+            )
+
     def _gc_paused(self) -> AbstractContextManager[None]:
         return gc_paused() if self.policy.uses("gc_pause") else nullcontext()
 
     def close(self) -> None:
         """Let the actions release what they hold."""
         self.holder.close()
+
+
+def _watched(deadline: Deadline | None) -> AbstractContextManager[None]:
+    return nullcontext() if deadline is None else deadline.watch()

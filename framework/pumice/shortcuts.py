@@ -50,8 +50,9 @@ FRAMEWORK = (
     ),
     Shortcut(
         "solver_search",
-        "plans that cannot fit are not simulated, and one search reuses its victim order and the"
-        " evictions that two plans have in common",
+        "plans that cannot fit or will be refused are not simulated, the same trial is not made"
+        " twice, and one search reuses its victim order and the evictions that two plans have in"
+        " common",
         "every plan is simulated from the start",
     ),
     Shortcut(

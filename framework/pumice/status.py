@@ -23,22 +23,10 @@ def close(session: Session) -> None:
         session.report(objection)
     decisions = session.decisions
     for job in session.jobs.values():
-        job.phase = counted_phase(job)
-        job.reason = job_reason(job, gated=session.admits_jobs)
-        decisions.jobs.append(
-            JobState(
-                job=job.uid,
-                queue=job.queue,
-                phase=shown_phase(job, session.uid),
-                counted_phase=job.phase,
-                ready=job.ready_count,
-                pending=job.count(_S.PENDING),
-                reason=job.reason,
-                conditions=tuple(job.conditions),
-                last_start=job.last_start,
-                stale_since=job.stale_since,
-            )
-        )
+        try:
+            decisions.jobs.append(_state(session, job))
+        except Exception as exc:  # what a plugin stored in the job is no condition or refusal
+            decisions.jobs.append(_unreadable_state(session, job, exc))
         for task in job.having(_S.PIPELINED):
             session.pipelined.setdefault(task.uid, task)
     decisions.pipelined += [
@@ -49,6 +37,31 @@ def close(session: Session) -> None:
     decisions.task_states = {
         task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
     }
+
+
+def _state(session: Session, job: Job) -> JobState:
+    job.phase = counted_phase(job)
+    job.reason = job_reason(job, gated=session.admits_jobs)
+    return JobState(
+        job=job.uid,
+        queue=job.queue,
+        phase=shown_phase(job, session.uid),
+        counted_phase=job.phase,
+        ready=job.ready_count,
+        pending=job.count(_S.PENDING),
+        reason=job.reason,
+        conditions=tuple(job.conditions),
+        last_start=job.last_start,
+        stale_since=job.stale_since,
+    )
+
+
+def _unreadable_state(session: Session, job: Job, exc: Exception) -> JobState:
+    """The state of a job in which a plugin or action stored something that cannot be used."""
+    error = PluginError("conditions or refusals", "unknown", "unknown", exc, job=job.uid)
+    error.__cause__ = exc
+    session.report(error)
+    return JobState(job.uid, job.queue, job.phase, job.ready_count, 0, str(error))
 
 
 def counted_phase(job: Job) -> str:

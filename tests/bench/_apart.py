@@ -8,19 +8,21 @@ import pstats
 import sys
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.bench._case import Case, Measured, best_of
+from tests.bench._case import Measurable, Measured, best_of
 from tests.bench._clock import peak_mib
 
 
-def measure_apart(case: Case, repeat: int = 1, profiled: bool = False) -> tuple[Measured, float]:
+def measure_apart(
+    case: Measurable, repeat: int = 1, profiled: bool = False
+) -> tuple[Measured, float]:
     """The figures of a case, and the most MiB that measuring it has taken."""
     fresh = multiprocessing.get_context("forkserver")
-    fresh.set_forkserver_preload(["tests.bench._cases"])
+    fresh.set_forkserver_preload(["tests.bench._cases", "tests.bench._mixed"])
     with ProcessPoolExecutor(1, mp_context=fresh) as process:
         return process.submit(_measure, case, repeat, profiled).result()
 
 
-def _measure(case: Case, repeat: int, profiled: bool) -> tuple[Measured, float]:
+def _measure(case: Measurable, repeat: int, profiled: bool) -> tuple[Measured, float]:
     profile = cProfile.Profile() if profiled else None
     measured = best_of(case, repeat, profile)
     if profile is not None:

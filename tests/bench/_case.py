@@ -6,7 +6,7 @@ import cProfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 from pumice.model.facts import Inventory
 from pumice.plugin import Plugin
@@ -43,6 +43,15 @@ Measure = Callable[["Case", int, cProfile.Profile | None], Measured]
 """Measures one run of a case; the number of the run varies what should vary."""
 
 
+class Measurable(Protocol):
+    """What a row is measured of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def measure(self) -> Callable[[Any, int, cProfile.Profile | None], Measured]: ...
+
+
 @dataclass(frozen=True)
 class Case:
     """One row of the table."""
@@ -77,7 +86,7 @@ class Case:
         return f"{self.family} {self.kind}, {size}" + (f", {self.gpu} gpu" if self.gpu else "")
 
 
-def best_of(case: Case, repeat: int = 1, profile: cProfile.Profile | None = None) -> Measured:
+def best_of(case: Measurable, repeat: int = 1, profile: cProfile.Profile | None = None) -> Measured:
     """Run a case, a short or a relative one a few times, and take the best of each figure."""
     runs = [case.measure(case, 0, profile)]
     if profile is None:

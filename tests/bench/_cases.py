@@ -24,6 +24,7 @@ from tests.bench._measure import (
     filtering,
     handing,
     loading,
+    moving,
     opening,
     promising,
     recording,
@@ -178,6 +179,9 @@ def _alone() -> Iterator[Case]:
     for make, jobs, tasks in makers:
         yield make(10_000, jobs, tasks, kind="open", measure=opening, **nothing)
         yield make(10_000, jobs, tasks, kind="second cycle", measure=reopening, **nothing)
+        yield make(
+            10_000, jobs, tasks, kind="second cycle with nodes changed", measure=moving, **nothing
+        )
     yield load(5000, 5000, 10)
     yield volcano_allocate(10_000, 100_000, 1)
     yield kai_allocate(10_000, 100_000, 1)

@@ -28,6 +28,8 @@ Profile = cProfile.Profile | None
 CHANGED = 0.01
 """The part of the objects that is another one in the second cycle."""
 CHANGE = "example.com/change"
+MOVED = 10
+"""How many nodes came, how many went, how many were closed and how many labelled."""
 
 
 def policy_of(case: Case, changes: Mapping[str, Any] | None = None) -> Policy:
@@ -115,6 +117,24 @@ def reopening(case: Case, number: int, profile: Profile) -> Measured:
     return Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
 
 
+def moving(case: Case, number: int, profile: Profile) -> Measured:
+    """Open the session of a second cycle, before which nodes came, went and changed."""
+    backend = MemoryBackend(case.cluster(case))
+    scheduler = Scheduler(backend, policy_of(case))
+    with Timing() as first:
+        session = scheduler.open_session()
+    scheduler.finish(session)
+    del session
+    inventory, came, gone = moved(backend.snapshot(), number)
+    backend.replace(inventory)
+    with Timing(profile) as second:
+        session = scheduler.open_session()
+    wrong = _incomplete(case, session)
+    if session.nodes.get(came) is None or session.nodes.get(gone) is not None:
+        wrong += (f"the second cycle does not see that {came} came and {gone} is gone",)
+    return Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
+
+
 def loading(case: Case, number: int, profile: Profile) -> Measured:
     """Read a dump from a file, then open a session on it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -142,6 +162,23 @@ def changed(inventory: Inventory, number: int) -> tuple[Inventory, str]:
     for uid in chance.sample(sorted(pods), math.ceil(len(pods) * CHANGED)):
         pods[uid] = replace(pods[uid], annotations={**pods[uid].annotations, **mark})
     return replace(inventory, nodes=nodes, pods=pods), names[0]
+
+
+def moved(inventory: Inventory, number: int) -> tuple[Inventory, str, str]:
+    """The inventory in which some nodes came, went, closed or have another label; two names."""
+    chance = random.Random(number)
+    nodes = dict(inventory.nodes)
+    names = chance.sample(sorted(nodes), 4 * MOVED)
+    gone, models = names[:MOVED], names[MOVED : 2 * MOVED]
+    for name in gone:
+        del nodes[name]
+    for name in models:
+        nodes[f"{name}-new"] = replace(nodes[name], name=f"{name}-new")
+    for name in names[2 * MOVED : 3 * MOVED]:
+        nodes[name] = replace(nodes[name], unschedulable=True)
+    for name in names[3 * MOVED :]:
+        nodes[name] = replace(nodes[name], labels={**nodes[name].labels, CHANGE: str(number)})
+    return replace(inventory, nodes=nodes), f"{models[0]}-new", gone[0]
 
 
 def waited(name: str) -> bool:

@@ -9,7 +9,8 @@ from html import escape
 
 Points = Sequence[tuple[float, float]]
 
-WIDTH, HEIGHT = 780, 320
+WIDTH, HEIGHT = 260, 320
+"""Of one panel."""
 _TOP, _BOTTOM, _LEFT, _RIGHT = 78, 268, 46, 26
 _TICKS = 4
 _INK, _FAINT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
@@ -30,17 +31,17 @@ def draw(title: str, upwards: str, panels: Sequence[Panel]) -> str:
     """The picture. A line of the same name has the same colour in every panel."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     colours = dict(zip(names, COLOURS, strict=False))
-    width = WIDTH / len(panels)
+    whole = WIDTH * len(panels)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {HEIGHT}" '
         f'font-family="sans-serif" font-size="12" fill="{_INK}" role="img" '
         f'aria-label="{escape(title)}">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#ffffff"/>',
+        f'<rect width="{whole}" height="{HEIGHT}" rx="6" fill="#ffffff"/>',
         *_legend(colours),
     ]
     for number, panel in enumerate(panels):
-        parts.append(f'<g transform="translate({number * width:g} 0)">')
-        parts += _panel(panel, width, colours, upwards)
+        parts.append(f'<g transform="translate({number * WIDTH:g} 0)">')
+        parts += _panel(panel, WIDTH, colours, upwards)
         parts.append("</g>")
     return "\n".join([*parts, "</svg>", ""])
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.bench._cases import CASES  # noqa: E402
 
 Row = dict[str, Any]
-_KEYS = ("family", "kind", "nodes", "jobs", "pending", "tasks", "gpu")
+_KEYS = ("family", "kind", "cluster", "nodes", "jobs", "pending", "tasks", "gpu")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -163,13 +163,17 @@ def test_the_picture_is_sound_and_has_every_point():
 def test_a_sweep_asks_for_as_much_as_it_says():
     for _, quantity, lines in plot.sweeps():
         for cases in lines.values():
-            for count, case in cases:
+            for count, (case,) in cases:
                 counts = {"nodes": case.nodes, "tasks": case.placed, "victims": case.evicted}
                 assert counts[quantity] == count
 
 
-def test_the_picture_of_the_docs_shows_the_sweeps():
-    text = plot.PICTURE.read_text()
-    wanted = plot.panels(lambda case: 1.0)
+@pytest.mark.parametrize(
+    "name, sweeps",
+    [("performance.svg", plot.sweeps), ("performance-mixed.svg", plot.mixed_sweeps)],
+)
+def test_the_picture_of_the_docs_shows_the_sweeps(name, sweeps):
+    text = (plot.PICTURES / name).read_text()
+    wanted = plot.panels(lambda case: 1.0, sweeps())
     assert all(panel.title in text for panel in wanted)
     assert text.count("<circle") >= sum(len(p) for panel in wanted for p in panel.lines.values())

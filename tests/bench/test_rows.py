@@ -146,6 +146,7 @@ def bench(monkeypatch, tmp_path):
 
     def main(measured, *arguments):
         monkeypatch.setattr(run, "CASES", [ALLOCATE])
+        monkeypatch.setattr(run, "mixed_cases", lambda console: [])
         monkeypatch.setattr(run, "Units", lambda: Units(lambda: PEER_UNIT))
         monkeypatch.setattr(run, "measure_apart", lambda *_: (measured, 90.0))
         path = tmp_path / "bench.json"

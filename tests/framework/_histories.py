@@ -11,6 +11,7 @@ from pumice.model.facts import (
     HyperNode,
     Inventory,
     NetworkTopology,
+    Node,
     PriorityClass,
     Queue,
     SubGroup,
@@ -144,6 +145,8 @@ class Life:
     seed: int
     dice: random.Random = field(init=False)
     made: int = 0
+    left: dict[str, Node] = field(default_factory=dict)
+    """Nodes that have left and may come back."""
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -179,6 +182,23 @@ class Life:
             if bind["spec"]["selectedNode"] not in result.nodes:
                 del binds[key]
         return result
+
+    def moves_nodes(self, inventory: Inventory) -> Inventory:
+        """Nodes leave while pods run on them, come back, and new ones come between the others."""
+        nodes = dict(inventory.nodes)
+        for name in sorted(nodes):
+            if self.dice.random() < 0.15 and len(nodes) > 1:
+                self.left[name] = nodes.pop(name)
+        for name in sorted(self.left):
+            if self.dice.random() < 0.3:
+                nodes[name] = self.left.pop(name)
+        if self.dice.random() < 0.4:
+            self.made += 1
+            name = f"{self._pick('a', 'm', 'z')}{self.made}"
+            nodes[name] = replace(nodes[self._pick(*sorted(nodes))], name=name)
+        order = list(nodes)
+        self.dice.shuffle(order)
+        return replace(inventory, nodes={name: nodes[name] for name in order})
 
     def _pick(self, *values: Any) -> Any:
         return self.dice.choice(values)

@@ -4,7 +4,7 @@ import pytest
 
 from pumice import Plugin, hookimpl
 from pumice.discovery import Source
-from pumice.errors import PluginError
+from pumice.errors import ActionError, InvariantError, PluginError
 from pumice_builtin_plugins.binpack import Binpack
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
@@ -94,11 +94,9 @@ def test_the_job_is_skipped_and_the_reason_names_the_plugin(name):
     world, entry = world_for(name), TURNS[name]
     decisions = run(world, entry)
     assert {uid.split("-")[0] for uid in bound(decisions)} == {"first", "last"}
-    point = {"predicate_nodes": "predicate", "batch_node_order": "node_order"}.get(
-        name.split()[0], name.split()[0]
-    )
     assert reasons(decisions)["bad"] == (
-        f"plugin faulty (pumice-faulty 2.7) failed in {point}: ZeroDivisionError: oops"
+        f"plugin faulty (pumice-faulty 2.7) failed in {name.split()[0]}: ZeroDivisionError: oops "
+        "(<string>:3)"
     )
     assert reasons(decisions)["first"] == reasons(decisions)["last"] == ""
 
@@ -199,10 +197,12 @@ def test_an_error_at_the_end_does_not_lose_what_was_decided():
     assert closed == ["close"]
 
 
-def test_a_plugin_that_cannot_open_ends_the_cycle():
-    """Going on without it would decide by another policy."""
-    with pytest.raises(PluginError, match="on_session_open"):
-        run(crowd(), faulty("on_session_open"))
+def test_a_plugin_that_cannot_open_is_left_out_where_it_could_not_refuse():
+    decisions = run(crowd(), faulty("on_session_open"))
+    assert decisions.binds == run(crowd()).binds
+    assert [(fault.name, fault.hook) for fault in decisions.faults] == [
+        ("faulty", "on_session_open")
+    ]
 
 
 def test_errors_are_counted_and_a_later_action_retries_the_job():
@@ -231,7 +231,22 @@ def test_unclosed_statements_are_discarded_with_the_failed_job():
     assert session.nodes.used.sum() == 0
 
 
-def test_an_error_of_pumice_itself_is_not_swallowed():
+def test_an_error_of_the_action_costs_the_job_and_is_reported():
     session = crowd().session(policy([Gang], on_plugin_error="isolate"))
-    with pytest.raises(KeyError), session.turn(session.jobs["ns/bad"]):
+    session.current_action = "allocate"
+    job = session.jobs["ns/bad"]
+    with session.turn(job), session.statement() as statement:
+        statement.allocate(session.cluster.tasks["bad-t-0"], 0)
         raise KeyError("bug")
+    assert session.nodes.used.sum() == 0
+    assert job.plugin_errors[0].startswith(
+        "action allocate (pumice-tests 1.0) failed in execute: KeyError: 'bug' (tests/framework/"
+    )
+    assert isinstance(session.plugin_errors[0], ActionError)
+
+
+@pytest.mark.parametrize("passed", [KeyboardInterrupt, InvariantError])
+def test_an_interrupt_and_a_failed_check_are_not_contained(passed):
+    session = crowd().session(policy([Gang], on_plugin_error="isolate"))
+    with pytest.raises(passed), session.turn(session.jobs["ns/bad"]):
+        raise passed("stop")

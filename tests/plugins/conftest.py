@@ -26,6 +26,7 @@ class World:
     session: Session
 
     def __init__(self) -> None:
+        self.memory: dict[str, Any] | None = None  # a dict: what plugins remember between cycles
         self.inventory = Inventory()
         self.now = 1_000_000.0
 
@@ -85,7 +86,8 @@ class World:
         policy = policy_from_dict(
             {"actions": ["enqueue"], "tiers": [{"plugins": [plugin]}], "plugin": {plugin: options}}
         )
-        self.session = Session(build_cluster(self.inventory, now=self.now), policy)
+        cluster = build_cluster(self.inventory, now=self.now)
+        self.session = Session(cluster, policy, memory=self.memory)
         return self.session.plugins[plugin]
 
     def task(self, name: str) -> Task:

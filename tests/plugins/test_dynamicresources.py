@@ -103,6 +103,20 @@ class TestDevices:
         world.open("dynamicresources")
         assert set(world.refusals("j")) == {"n1", "n2"}
 
+    def test_a_class_that_is_gone_costs_the_jobs_that_name_it(self, world):
+        two_nodes(world, "d0", "d1")
+        world.claim("c", of="gone", held="n1/d0", users=["old"])
+        world.claim("d", of="gone")
+        world.claim("e")
+        world.claim("f", count=2)
+        world.user("old", "c", on="n1")
+        for name, claim in (("j", "d"), ("k", "e"), ("l", "f")):
+            world.user(name, claim)
+        world.open("dynamicresources")
+        assert world.refusals("j") == {"*": "request r: device class gone does not exist"}
+        assert set(world.refusals("k")) == {"n2"}
+        assert set(world.refusals("l")) == {"n1", "n2"}
+
     def test_an_evicted_pod_gives_its_devices_back_until_the_eviction_is_undone(self, world):
         two_nodes(world, "d0")
         world.claim("c", held="n1/d0", users=["old"])

@@ -285,12 +285,21 @@ def test_what_failures_count_as(world, failing, ignorable):
 
 def test_scores_that_fail_cost_the_job_its_turn(world, failing):
     failing("prioritize")
-    with pytest.raises(PluginError, match=r"plugin extender .* failed in node_order"):
+    with pytest.raises(PluginError, match=r"plugin extender .* failed in batch_node_order"):
         world.session.queries.scores(world.task("j-0"))
 
 
 @pytest.mark.parametrize(
-    "answer", [{"errorMessage": "no"}, {"nodeScore": [1, 2]}, {"nodeScore": {"n1": "high"}}]
+    "answer",
+    [
+        {"errorMessage": "no"},
+        {"nodeScore": [1, 2]},
+        {"nodeScore": {"n1": "high"}},
+        {"nodeScore": {"n1": 10**400}},
+        {"nodeScore": {"n1": float("inf")}},
+        (200, '{"a":' * 100_000),
+    ],
+    ids=["error", "list", "text", "400 digits", "infinite", "deeply nested"],
 )
 def test_scores_that_cannot_be_used_are_a_failure(world, opened, service, answer):
     service.answers["prioritize"] = answer
@@ -311,7 +320,72 @@ def test_a_failure_at_the_beginning_switches_it_off_for_the_cycle(
     assert len(service.bodies("predicate")) == asked
 
 
+# -- the circuit breaker
+
+
+def ask_predicate(plugin, world):
+    return plugin.predicate(world.task("j-0"), world.session.nodes.handle(0), None)
+
+
+def test_after_failures_in_a_row_it_is_left_alone_for_a_while(world, failing, service):
+    world.memory = {}
+    plugin = failing("predicate")
+    errors = [str(ask_predicate(plugin, world)) for _ in range(10)]
+    assert len(service.asked) == 3
+    assert "status 500" in errors[2]
+    assert errors[9].startswith("not asked for 30s after 3 failures in a row: http://127.0.0.1")
+    world.now += 29
+    assert "not asked for 1s" in str(ask_predicate(failing("predicate"), world))
+    assert len(service.asked) == 3
+    world.now += 1
+    ask_predicate(failing("predicate"), world)
+    ask_predicate(failing("predicate"), world)
+    assert len(service.asked) == 4  # one more failure is enough
+    world.now += 30
+    plugin = failing("predicate")
+    service.answers = {}
+    assert ask_predicate(plugin, world) is None
+    assert ask_predicate(plugin, world) is None
+    assert len(service.asked) == 6
+
+
+def test_an_ignorable_service_that_is_left_alone_does_not_cost_the_job(world, failing, service):
+    plugin = failing("predicate", ignorable=True)
+    assert [ask_predicate(plugin, world) for _ in range(10)] == [None] * 10
+    assert len(service.asked) == 3
+
+
+def test_an_answer_in_between_starts_the_count_anew(world, failing, opened, service):
+    plugin = failing("predicate")
+    for _ in range(4):
+        service.answers = {"predicate": (500, "{}")}
+        ask_predicate(plugin, world)
+        ask_predicate(plugin, world)
+        service.answers = {}
+        ask_predicate(plugin, world)
+    assert len(service.asked) == 12
+
+
+def test_the_breaker_can_be_switched_off(world, opened, service):
+    service.answers = {"predicate": (500, "{}")}
+    plugin = opened("predicate", maxFailures=0)
+    for _ in range(10):
+        ask_predicate(plugin, world)
+    assert len(service.asked) == 10
+
+
 # -- the connection
+
+
+def test_a_password_is_in_no_error_text(world):
+    prefix = f"http://me:secret@127.0.0.1:{free_port()}/api"
+    with pytest.raises(ExtenderError) as error:
+        ask(prefix)
+    assert "secret" not in str(error.value)
+    assert "127.0.0.1" in str(error.value)
+    with pytest.raises(PolicyError) as problem:
+        world.open("extender", **options("ftp://me:secret@example.org", "predicate"))
+    assert "secret" not in str(problem.value)
 
 
 def ask(prefix, verb="x", timeout=5.0):

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from pumice import LostVictims
 from pumice.model.facts import Queue
 from pumice_builtin_plugins.fairshare.quantities import TaskQuantities
 from pumice_builtin_plugins.fairshare.queues import below_common_ancestor, build_tree
@@ -282,6 +283,29 @@ class TestScenarios:
                 statement.evict(world.task(name), "test")
             # the first pod listed is the core, the second a spare one; both may not go
             assert not self.validate(world, "victim-3", "victim-2")
+
+    @pytest.mark.parametrize(
+        "lost, refused",
+        [([], False), ([("victim", 4)], False), ([("victim", 2), ("other", 1)], False),
+         ([("victim", 3), ("other", 1)], True), ([("other", 1), ("victim", 3)], False),
+         ([("tiny", 5), ("victim", 2), ("other", 1)], False)],
+    )  # fmt: skip
+    def test_losses_that_leave_a_queue_within_its_share_are_refused(self, world, lost, refused):
+        """Queue b may lose while it holds more than three GPUs, whatever else a plan evicts."""
+        for name in ("n", "m"):
+            world.node(name, gpu=4)
+        world.queue("a", 5)
+        world.queue("b", 3)
+        world.job("victim", "b", *[ask(on="n")] * 4, min_member=1)
+        world.job("other", "b", ask(on="m"))
+        world.job("tiny", "b", *[ask(gpu=0, on="m")] * 4, ask(on="m"), min_member=1)
+        world.job("claim", "a", *[ask()] * 5)
+        world.open("fairshare")
+        ask_all = world.session.ask
+        ask_all.on_job_solution_start()
+        jobs = {name: world.job_of(name) for name in ("victim", "other", "tiny")}
+        victims = [LostVictims(jobs[n], list(jobs[n].tasks.values()), count) for n, count in lost]
+        assert ask_all.refuses_reclaim(world.job_of("claim"), victims) is refused
 
     def test_the_minimum_of_a_job_goes_as_one(self, world):
         self.full(world, *[ask(on="n")] * 4)

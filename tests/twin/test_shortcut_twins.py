@@ -24,7 +24,7 @@ from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
 from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
-from pumice.solver import ranked_jobs
+from pumice.solver import ranked_jobs, trials
 from pumice.solver.capacity_bound import CapacityBound
 from pumice.solver.steps import Steps
 from pumice.solver.task_batches import TaskBatches
@@ -38,6 +38,7 @@ from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
 from pumice_builtin_actions.greedy.victims import Evictable
 from pumice_builtin_plugins.fairshare.order import JobQuantities
 from pumice_builtin_plugins.fairshare.quantities import NOTHING
+from pumice_builtin_plugins.fairshare.reclaim import ReclaimValidator
 from pumice_builtin_plugins.kai_predicates.plugin import KaiPredicates
 from pumice_builtin_plugins.kube.pod_counts import PodCount
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
@@ -302,16 +303,24 @@ def _none_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TaskBatches, "max_restored", lambda *args: 0)
 
 
+def _all_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plan that loses a victim is taken to be refused."""
+    monkeypatch.setattr(ReclaimValidator, "refuses", lambda *args: True)
+
+
+def _same_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials with victims of the same jobs are taken to be the same, however many they are."""
+    monkeypatch.setattr(trials, "trial_key", lambda plan, jobs: tuple(jobs))
+
+
 def _wrong_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One eviction more than those in common is kept."""
-    undo_to = Steps._undo_to
+    """One eviction more than those in common is left."""
+    undo_after = Steps._undo_after
 
-    def careless(steps: Steps, recorded: list[Any]) -> None:
-        if steps._shortcuts:
-            recorded = steps._evicted[: len(recorded) + 1]
-        undo_to(steps, recorded)
+    def careless(steps: Steps, count: int) -> None:
+        undo_after(steps, min(count + steps._shortcuts, len(steps._evicted)))
 
-    monkeypatch.setattr(Steps, "_undo_to", careless)
+    monkeypatch.setattr(Steps, "_undo_after", careless)
 
 
 def _short_walk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,6 +362,8 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _refuse_large,
         _no_slots,
         _none_returns,
+        _all_refused,
+        _same_trials,
         _wrong_prefix,
         _short_walk,
     ),

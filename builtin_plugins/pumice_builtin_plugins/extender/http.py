@@ -32,6 +32,13 @@ def split_prefix(prefix: str) -> SplitResult:
     return parts
 
 
+def without_password(url: str) -> str:
+    """A URL for a message: user and password are left out."""
+    scheme, separator, rest = url.partition("//")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else url
+
+
 class _Timed(io.RawIOBase):
     """Reads a socket with a deadline for all bytes together."""
 
@@ -76,7 +83,7 @@ class ExtenderClient:
 
         :raises ExtenderError: no answer in time, a status other than 200, no JSON object.
         """
-        url = f"{self._parts.geturl().rstrip('/')}/{verb}"
+        url = f"{without_password(self._parts.geturl()).rstrip('/')}/{verb}"
         try:
             status, text = self._exchange(verb, json.dumps(body).encode())
         except TimeoutError:
@@ -93,6 +100,8 @@ class ExtenderClient:
             answer = json.loads(text) if text.strip() else {}
         except ValueError as error:
             raise ExtenderError(f"{url} answered with malformed JSON: {error}") from None
+        except RecursionError:
+            raise ExtenderError(f"{url} answered with JSON that is nested too deeply") from None
         if not isinstance(answer, dict):
             raise ExtenderError(f"{url} answered with {type(answer).__name__}, not an object")
         return answer

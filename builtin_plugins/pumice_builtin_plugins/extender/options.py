@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from pumice import Duration, Plugin
-from pumice_builtin_plugins.extender.http import split_prefix
+from pumice_builtin_plugins.extender.http import split_prefix, without_password
 
 
 def _names(value: Any) -> Any:
@@ -30,6 +30,18 @@ class ExtenderOptions(Plugin.Options):
     )
     ignorable: bool = Field(
         False, alias="extender.ignorable", description="Go on without the service when it fails."
+    )
+    max_failures: int = Field(
+        3,
+        ge=0,
+        alias="extender.maxFailures",
+        description="After so many failures in a row it is asked nothing for a while; 0: never.",
+    )
+    retry_after: Duration = Field(
+        30.0,
+        gt=0,
+        alias="extender.retryAfter",
+        description="Time until it is asked again, one question at first.",
     )
     managed: Annotated[list[str], BeforeValidator(_names)] = Field(
         default_factory=list,
@@ -57,5 +69,7 @@ class ExtenderOptions(Plugin.Options):
             try:
                 split_prefix(self.prefix)
             except ValueError as error:
-                raise ValueError(f"extender.urlPrefix {error}, not {self.prefix!r}") from None
+                raise ValueError(
+                    f"extender.urlPrefix {error}, not {without_password(self.prefix)!r}"
+                ) from None
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 import numpy as np
 from loguru import logger
@@ -21,6 +22,7 @@ from pumice import (
     Task,
     hookimpl,
 )
+from pumice_builtin_plugins.extender.breaker import CircuitBreaker
 from pumice_builtin_plugins.extender.http import ExtenderClient, ExtenderError
 from pumice_builtin_plugins.extender.options import ExtenderOptions
 from pumice_builtin_plugins.extender.wire import (
@@ -51,6 +53,7 @@ class Extender(Plugin):
         options = self.options
         self._dimensions = self.session.nodes.dimensions
         self._client = ExtenderClient(options.prefix, options.timeout) if options.prefix else None
+        self._breaker = self._lasting_breaker()
         try:
             self._ask(options.session_open, self._snapshot)
         except ExtenderError as error:
@@ -66,7 +69,7 @@ class Extender(Plugin):
             self._warn(error)
             return PERMIT if self.options.ignorable else REJECT
         status = None if answer is None else answer.get("status")
-        return int(status) if isinstance(status, int | float) else None
+        return int(status) if isinstance(status, int | float) and isfinite(status) else None
 
     @hookimpl
     def job_enqueued(self, job: Job) -> None:
@@ -125,8 +128,11 @@ class Extender(Plugin):
             if answer.get("errorMessage"):
                 raise ExtenderError(f"{self.options.prioritize}: {answer['errorMessage']}")
             scores = answer.get("nodeScore") or {}
-            return np.array([float(scores.get(name, 0.0)) for name in nodes.names])
-        except (ExtenderError, AttributeError, TypeError, ValueError) as error:
+            vector = np.array([float(scores.get(name, 0.0)) for name in nodes.names])
+            if not np.isfinite(vector).all():
+                raise ExtenderError(f"{self.options.prioritize}: a score is not finite")
+            return vector
+        except (ExtenderError, AttributeError, TypeError, ValueError, OverflowError) as error:
             if self.options.ignorable:
                 return None
             raise ExtenderError(f"no scores for {task.key}: {error}") from error
@@ -162,6 +168,14 @@ class Extender(Plugin):
 
     # -- helpers
 
+    def _lasting_breaker(self) -> CircuitBreaker:
+        """The breaker of earlier cycles, unless the options have changed."""
+        fresh = CircuitBreaker(self.options.max_failures, self.options.retry_after)
+        known: CircuitBreaker = self.session.memory.setdefault(self.name, fresh)
+        if (known.limit, known.pause) != (fresh.limit, fresh.pause):
+            known = self.session.memory[self.name] = fresh
+        return known
+
     def _snapshot(self) -> Object:
         session = self.session
         names = enumerate(session.nodes.names)
@@ -172,8 +186,28 @@ class Extender(Plugin):
         }
 
     def _ask(self, verb: str, body: Callable[[], Object]) -> Object | None:
-        """The service's answer; None: the options name no path for the question."""
-        return self._client.post(verb, body()) if verb and self._client is not None else None
+        """The service's answer; None: the options name no path for the question.
+
+        :raises ExtenderError: it failed, or it has failed too often and is not asked now.
+        """
+        if not verb or self._client is None:
+            return None
+        breaker, now = self._breaker, self.session.now
+        if breaker.is_open(now):
+            wait = f"{breaker.retry_at - now:g}s"
+            raise ExtenderError(
+                f"not asked for {wait} after {breaker.failures} failures in a row: {breaker.last}"
+            )
+        try:
+            answer = self._client.post(verb, body())
+        except ExtenderError as error:
+            if breaker.failed(now, str(error)):
+                self._client.close()
+                pause = self.options.retry_after
+                logger.warning("{}: {}; it is not asked for {:g}s", self.name, error, pause)
+            raise
+        breaker.succeeded()
+        return answer
 
     def _warn(self, error: ExtenderError) -> None:
         logger.warning("{}: {}", self.name, error)
@@ -207,6 +241,9 @@ class Extender(Plugin):
             return None
         by_uid = {task.uid: task for task in candidates}
         victims = answer.get("victims") or []
+        if not isinstance(victims, list):
+            self._warn(ExtenderError(f"{verb}: its victims are no list"))
+            return []
         uids = [item.get("UID") if isinstance(item, dict) else item for item in victims]
         return [by_uid[uid] for uid in uids if isinstance(uid, str) and uid in by_uid]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pumice import Job, JobCursor, Session
 from pumice.solver import TaskBatches
 from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
     Quantities,
     TaskQuantities,
+    add_up,
     minus,
     plus,
     within,
@@ -33,6 +36,8 @@ class JobQuantities:
         self._requests: dict[str, tuple[Job, int, Quantities]] = {}
         self._allocated: dict[str, dict[int, tuple[Job, Quantities]]] = {}
         """By uid, then by identity: parts of one job are compared with each other."""
+        self._totals: dict[tuple[int, ...], tuple[tuple[Job, ...], Quantities]] = {}
+        """By the identity of jobs, which are alive as long as they are in the value."""
 
     def next_request(self, job: Job | None) -> Quantities:
         """What the tasks that would be placed next request; nothing for None."""
@@ -48,6 +53,23 @@ class JobQuantities:
         self._requests[job.uid] = (job, evictions, request)
         return request
 
+    def total_allocated(self, jobs: Sequence[Job]) -> Quantities:
+        """What the allocated tasks of these jobs hold."""
+        self._forget_changed()
+        if not self._cached:
+            return add_up(map(self.allocated, jobs))
+        key = tuple(map(id, jobs))
+        known = self._totals.get(key)
+        if known is None:
+            # A tree of victims asks about the jobs that it took before and one more.
+            before = self._totals.get(key[:-1])
+            if before is None:
+                total = add_up(map(self.allocated, jobs))
+            else:
+                total = plus(before[1], self.allocated(jobs[-1]))
+            known = self._totals[key] = (tuple(jobs), total)
+        return known[1]
+
     def allocated(self, job: Job) -> Quantities:
         """What the job's allocated tasks hold."""
         self._forget_changed()
@@ -60,7 +82,10 @@ class JobQuantities:
         return allocated
 
     def _forget_changed(self) -> None:
-        for job in self._changes.changed():
+        changed = self._changes.changed()
+        if changed:
+            self._totals.clear()
+        for job in changed:
             self._requests.pop(job.uid, None)
             self._allocated.pop(job.uid, None)
 

@@ -10,6 +10,7 @@ from pumice import (
     Duration,
     EvictionContext,
     Job,
+    LostVictims,
     NodeView,
     Plan,
     Plugin,
@@ -43,6 +44,7 @@ from pumice_builtin_plugins.fairshare.reclaim import (
     ReclaimValidator,
     copy_allocations,
     eviction_unit,
+    least_losses,
     may_reclaim,
     units_by_queue,
 )
@@ -164,8 +166,8 @@ class FairShare(Plugin):
             r_queue,
             jobs.next_request(left_job),
             jobs.next_request(right_job),
-            add_up(map(jobs.allocated, left_victims)) if left_victims else NOTHING,
-            add_up(map(jobs.allocated, right_victims)) if right_victims else NOTHING,
+            jobs.total_allocated(left_victims) if left_victims else NOTHING,
+            jobs.total_allocated(right_victims) if right_victims else NOTHING,
         )
 
     # -- limits and quotas
@@ -231,13 +233,24 @@ class FairShare(Plugin):
 
     @hookimpl
     def reclaim_scenario_validator(self, plan: Plan) -> bool:
-        job: Job = plan.preemptor
+        return self._reclaim_validator().allows(
+            self._reclaimer(plan.preemptor), units_by_queue(plan, self._quantities)
+        )
+
+    @hookimpl
+    def refuses_reclaim(self, job: Job, lost: Sequence[LostVictims]) -> bool:
+        return self._reclaim_validator().refuses(
+            self._reclaimer(job), least_losses(lost, self._quantities)
+        )
+
+    def _reclaim_validator(self) -> ReclaimValidator:
+        return ReclaimValidator(self._queues, self._allocated_before, self._multiplier)
+
+    def _reclaimer(self, job: Job) -> Reclaimer:
         # Tasks placed by the simulation are pipelined; a partial job's own sums are outdated.
         waiting = job.having(TaskStatus.PENDING, TaskStatus.PIPELINED)
         required = eviction_unit(waiting, self._quantities, pending=True)
-        reclaimer = Reclaimer(self._queues[job.queue], required, job.preemptible)
-        validator = ReclaimValidator(self._queues, self._allocated_before, self._multiplier)
-        return validator.allows(reclaimer, units_by_queue(plan, self._quantities))
+        return Reclaimer(self._queues[job.queue], required, job.preemptible)
 
     # -- events
 

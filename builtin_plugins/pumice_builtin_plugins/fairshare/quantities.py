@@ -39,21 +39,29 @@ class TaskQuantities:
         ]
         smallest = session.cluster.inventory.min_node_gpu_memory
         self._min_gpu_memory = _MIN_GPU_MEMORY if smallest is None else smallest
-        self._quotas: dict[str | int, Quantities] = {}
+        self._quotas: dict[int, tuple[Task, Quantities]] = {}
+        """By the identity of a task."""
+        self._equal: dict[int, Quantities] = {}
+        """By the identity of a vector, which equal requests share."""
 
     def quota(self, task: Task) -> Quantities:
         """What a task counts against limits and quotas; KAI counts GPU memory as no GPU here."""
-        # Equal requests share their vector, but a shared GPU is known to the task alone.
-        key = task.uid if task.gpu.shared or task.gpu.claimed else id(task.vector)
-        quota = self._quotas.get(key)
-        if quota is None:
-            quota = self._quotas[key] = self._quota(task)
-        return quota
+        known = self._quotas.get(id(task))
+        if known is None or known[0] is not task:
+            known = self._quotas[id(task)] = (task, self._quota(task))
+        return known[1]
 
     def _quota(self, task: Task) -> Quantities:
-        vector = task.vector.tolist()
-        gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
-        return vector[0], vector[1], gpus
+        # A shared GPU is known to the task alone.
+        alone = task.gpu.shared or task.gpu.claimed
+        quota = None if alone else self._equal.get(id(task.vector))
+        if quota is None:
+            vector = task.vector.tolist()
+            gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
+            quota = (vector[0], vector[1], gpus)
+            if not alone:
+                self._equal[id(task.vector)] = quota
+        return quota
 
     def _gpus(self, vector: list[int]) -> int:
         return sum(vector[position] * weight for position, weight in self._gpu_weights)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
-from pumice import ACTIVE_STATUSES, Job, Plan, Task
+from pumice import ACTIVE_STATUSES, Job, LostVictims, Plan, Task
 from pumice_builtin_plugins.fairshare.quantities import (
     Quantities,
     TaskQuantities,
     add_up,
+    minus,
     plus,
     within,
 )
@@ -117,6 +118,23 @@ def units_by_queue(plan: Plan, quantities: TaskQuantities) -> dict[str, list[Evi
     return by_queue
 
 
+def least_losses(
+    lost: Iterable[LostVictims], quantities: TaskQuantities
+) -> dict[str, list[Quantities]]:
+    """What is lost at least, by leaf queue and victim job."""
+    by_queue: dict[str, list[Quantities]] = {}
+    for job, tasks, at_least in lost:
+        least = quantities.accepted(tasks[0])
+        for task in tasks[1:]:
+            held = quantities.accepted(task)
+            if held is not least:
+                least = min(least[0], held[0]), min(least[1], held[1]), min(least[2], held[2])
+        by_queue.setdefault(job.queue, []).append(
+            (least[0] * at_least, least[1] * at_least, least[2] * at_least)
+        )
+    return by_queue
+
+
 # -- whether it may be evicted
 
 
@@ -144,14 +162,36 @@ class ReclaimValidator:
             ours, theirs = below_common_ancestor(reclaimer.queue, victim)
             for unit in units:
                 # KAI tests before it subtracts: the last unit may cut below the fair share.
-                if not self._may_evict(reclaimer, ours, theirs):
+                if not self._may_evict(reclaimer, ours, theirs, self._allocated(theirs)):
                     return False
                 self._evict(victim, unit)
         return all(self._stays_fair(reclaimer, queue) for queue in reclaimer.queue.path)
 
-    def _may_evict(self, reclaimer: Reclaimer, ours: FairQueue, theirs: FairQueue) -> bool:
-        """Maintain fair share: they are above theirs; or guarantee quota: we stay within ours."""
-        remaining = self._allocated(theirs)
+    def refuses(self, reclaimer: Reclaimer, lost: Mapping[str, list[Quantities]]) -> bool:
+        """Whether no plan is allowed with these losses by leaf queue, whatever else it evicts.
+
+        ``lost`` has one entry for each victim job, in the order of the plan. Of the losses before
+        an eviction only those of the same leaf queue are certain: the order of queues is not.
+        """
+        for name, losses in lost.items():
+            victim = self._tree.get(name)
+            if victim is None:
+                return True
+            ours, theirs = below_common_ancestor(reclaimer.queue, victim)
+            remaining = self._before[theirs.name].allocated
+            for quantities in losses:
+                if not self._may_evict(reclaimer, ours, theirs, remaining):
+                    return True
+                remaining = minus(remaining, quantities)
+        return False
+
+    def _may_evict(
+        self, reclaimer: Reclaimer, ours: FairQueue, theirs: FairQueue, remaining: Quantities
+    ) -> bool:
+        """Maintain fair share: they are above theirs; or guarantee quota: we stay within ours.
+
+        ``remaining`` is what they would hold before the eviction.
+        """
         if not within(remaining, theirs.allocatable):
             return True
         with_required = plus(self._before[ours.name].allocated, reclaimer.required.quantities)

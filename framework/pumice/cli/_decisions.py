@@ -9,6 +9,7 @@ from rich.table import Table
 
 from pumice.cli._output import add_row, make_table, print_heading, print_table
 from pumice.decisions import Decisions, JobState
+from pumice.faults import Fault
 
 
 def print_cycle(number: int, decisions: Decisions) -> None:
@@ -46,7 +47,26 @@ def print_totals(history: Sequence[Decisions]) -> None:
     waiting = sum(bool(state.reason) for state in history[-1].jobs)
     cycles = "1 cycle" if len(history) == 1 else f"{len(history)} cycles"
     jobs = "1 job waits" if waiting == 1 else f"{waiting} jobs wait"
-    click.echo(f"\n{cycles}: {bound} bound, {evicted} evicted; {jobs}")
+    click.echo(f"\n{cycles}: {bound} bound, {evicted} evicted; {jobs}{_fault_count(history)}")
+    _print_lasting_faults(history)
+
+
+def _fault_count(history: Sequence[Decisions]) -> str:
+    faults = sum(fault.count for decisions in history for fault in decisions.faults)
+    return f"; {faults} {'fault' if faults == 1 else 'faults'} of plugins or actions" * bool(faults)
+
+
+def _print_lasting_faults(history: Sequence[Decisions]) -> None:
+    """Print the totals of the faults that occurred in several cycles; each was logged once."""
+    found: dict[tuple[str, ...], list[Fault]] = {}
+    for decisions in history:
+        for fault in decisions.faults:
+            found.setdefault(fault.key, []).append(fault)
+    for faults in found.values():
+        if len(faults) > 1:
+            times = sum(fault.count for fault in faults)
+            text = f"{faults[0].text}: {times} times in {len(faults)} cycles"
+            click.echo(f"fault: {text}", err=True)
 
 
 def _summary(decisions: Decisions, waiting: Sequence[JobState]) -> str:

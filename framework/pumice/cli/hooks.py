@@ -75,6 +75,7 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
         "default": point.rule.default,
         "form_of": point.form_of or None,
         "gated": point.gated,
+        "guards": point.guards,
         "asked": point.asked,
         "doc": point.doc,
         "example": example(point),
@@ -111,6 +112,7 @@ def _print_one(point: ExtensionPoint, plugins: list[Loaded]) -> None:
         ("no answer", point.rule.default),
         ("form of", point.form_of),
         ("enable, disable", "apply" if point.gated else "do not apply"),
+        ("not opened", "counts as refusing" if point.guards else "left out"),
         ("asked", "" if point.asked else "never, by the actions of this release"),
         ("answered by", ", ".join(answered) or "no installed plugin"),
     )

@@ -73,9 +73,12 @@ def command(
     catalog = Catalog()
     ledger = _ledger(hooks, catalog)
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
-    for warning in chosen.warnings:
-        click.echo(f"warning: {warning}", err=True)
     backend = _backend(backend_name, files, chosen, catalog)
+    warnings = [*chosen.warnings, *_input_warnings(backend)]
+    if not click.get_current_context().find_root().params.get("quiet"):
+        for warning in warnings:
+            click.echo(f"warning: {warning}", err=True)
+    _adopt(backend, chosen)
     scheduler = Scheduler(backend, chosen.without(plain), ledger=ledger, verify=check)
     history: list[Decisions] = []
     for number in range(1, cycles + 1):
@@ -86,7 +89,8 @@ def command(
             print_cycle(number, history[-1])
     scheduler.close()
     if output == "json":
-        print_json({"cycles": [decisions.as_json() for decisions in history]})
+        decided = [decisions.as_json() for decisions in history]
+        print_json({"cycles": decided, "warnings": warnings})
     else:
         print_totals(history)
 
@@ -104,13 +108,26 @@ def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) 
     if not files:
         raise PumiceError("there is nothing to schedule: give FILES", hint=EXAMPLE)
     backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
-    if isinstance(backend, MemoryBackend):
-        inventory = backend.snapshot()
-        for warning in (*inventory.problems, *_missing_groups(inventory)):
-            click.echo(f"warning: {warning}", err=True)
-        ours = settings.scheduler_names
-        backend.replace(adopt(inventory, queue=settings.default_queue, scheduler_names=ours))
     return backend
+
+
+def _input_warnings(backend: Backend) -> list[str]:
+    """What is wrong with the manifests."""
+    if not isinstance(backend, MemoryBackend):
+        return []
+    inventory = backend.snapshot()
+    return [
+        *map(str, inventory.problems),
+        *_missing_groups(inventory),
+        *_missing_nodes(inventory),
+    ]
+
+
+def _adopt(backend: Backend, policy: Policy) -> None:
+    """Give pods without a pod group one of their own; a real cluster has controllers for it."""
+    if isinstance(backend, MemoryBackend):
+        queue, ours = policy.scheduler.default_queue, policy.scheduler.scheduler_names
+        backend.replace(adopt(backend.snapshot(), queue=queue, scheduler_names=ours))
 
 
 def _missing_groups(inventory: Inventory) -> list[str]:
@@ -125,6 +142,21 @@ def _missing_groups(inventory: Inventory) -> list[str]:
         f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
         for group, count in sorted(pods.items())
         if f"PodGroup {group}" not in reported
+    ]
+
+
+def _missing_nodes(inventory: Inventory) -> list[str]:
+    """Warnings about pods on nodes that are missing."""
+    pods = Counter(
+        pod.node_name
+        for pod in inventory.pods.values()
+        if pod.node_name
+        and pod.node_name not in inventory.nodes
+        and pod.phase in ("Pending", "Running")
+    )
+    return [
+        f"Node {node}: not in the files, so pods that are on it count nowhere: {count}"
+        for node, count in sorted(pods.items())
     ]
 
 

@@ -14,6 +14,7 @@ class Compare(Rule):
     abstains, so that an order never costs a job its turn.
     """
 
+    refuses = False
     default = "0: the caller's tie-break decides"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -25,10 +26,14 @@ class Compare(Rule):
             for impl in impls:
                 try:
                     answer = impl.fn(*args)
+                    if answer is None:
+                        continue
+                    if type(answer) is not int:
+                        answer = impl.check(answer, args)
                     if answer:
                         return -1 if answer < 0 else 1
-                except Exception as exc:
-                    on_error(plugin_error(point, impl, exc))
+                except BaseException as exc:
+                    on_error(plugin_error(point, impl, exc, args))
             return 0
 
         return compare
@@ -46,10 +51,10 @@ class First(Rule):
             for impl in impls:
                 try:
                     answer = impl.fn(*args)
-                except Exception as exc:
-                    fail(point, impl, exc)
-                if answer is not None:
-                    return answer
+                    if answer is not None:
+                        return impl.check(answer, args)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return None
 
         return first
@@ -68,9 +73,10 @@ class FirstPlugin(Rule):
 
         def ask(*args: Any) -> Any:
             try:
-                return impl.fn(*args)
-            except Exception as exc:
-                fail(point, impl, exc)
+                answer = impl.fn(*args)
+                return None if answer is None else impl.check(answer, args)
+            except BaseException as exc:
+                fail(point, impl, exc, args)
 
         return ask
 
@@ -90,10 +96,10 @@ class FirstError(Rule):
             for impl in impls:
                 try:
                     answer = impl.fn(*args)
-                except Exception as exc:
-                    fail(point, impl, exc)
-                if answer is not None and answer is not SKIP:
-                    return answer
+                    if answer is not None and answer is not SKIP:
+                        return impl.check(answer, args)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return None
 
         return first_error

@@ -10,6 +10,7 @@ from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat, plugin
 class Notify(Rule):
     """All plugins are called; answers are ignored."""
 
+    refuses = False
     default = "nothing happens"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -19,8 +20,8 @@ class Notify(Rule):
             for impl in impls:
                 try:
                     impl.fn(*args)
-                except Exception as exc:
-                    fail(point, impl, exc)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
 
         return notify
 
@@ -31,6 +32,7 @@ class NotifyAll(Rule):
     An objection is any answer that is not None, or the PluginError of one that raised.
     """
 
+    refuses = False
     default = "None: no objection"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -43,8 +45,10 @@ class NotifyAll(Rule):
             for impl in impls:
                 try:
                     answer = impl.fn(*args)
-                except Exception as exc:
-                    answer = plugin_error(point, impl, exc)
+                    if answer is not None:
+                        answer = impl.check(answer, args)
+                except BaseException as exc:
+                    answer = plugin_error(point, impl, exc, args)
                     if objection is not None:
                         on_error(answer)
                 if answer is not None and objection is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isinf
 from typing import Any
 
 from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat
@@ -11,6 +12,7 @@ from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat
 class Sum(Rule):
     """The sum of all answers; None counts as nothing."""
 
+    refuses = False
     default = "0.0"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -22,9 +24,11 @@ class Sum(Rule):
                 try:
                     answer = impl.fn(*args)
                     if answer is not None:
+                        if type(answer) is not float or isinf(answer):
+                            answer = impl.check(answer, args)
                         result = result + answer
-                except Exception as exc:
-                    fail(point, impl, exc)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return result
 
         return total
@@ -33,6 +37,7 @@ class Sum(Rule):
 class SumByKey(Rule):
     """Answers are mappings from name to score; the scores of each name are added up."""
 
+    refuses = False
     default = "an empty mapping"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -43,10 +48,12 @@ class SumByKey(Rule):
             for impl in impls:
                 try:
                     answer: Mapping[str, float] | None = impl.fn(*args)
-                    for key, score in (answer or {}).items():
+                    if answer is None:
+                        continue
+                    for key, score in impl.check(answer, args).items():
                         result[key] = result.get(key, 0.0) + score
-                except Exception as exc:
-                    fail(point, impl, exc)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return result
 
         return total
@@ -55,6 +62,7 @@ class SumByKey(Rule):
 class Merge(Rule):
     """Answers are mappings, merged in order; a later plugin overwrites an equal key."""
 
+    refuses = False
     default = "an empty mapping"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -64,9 +72,11 @@ class Merge(Rule):
             result: dict[str, Any] = {}
             for impl in impls:
                 try:
-                    result.update(impl.fn(*args) or {})
-                except Exception as exc:
-                    fail(point, impl, exc)
+                    answer = impl.fn(*args)
+                    if answer is not None:
+                        result.update(impl.check(answer, args))
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return result
 
         return merge
@@ -75,6 +85,7 @@ class Merge(Rule):
 class PerPlugin(Rule):
     """A mapping from plugin to its answer."""
 
+    refuses = False
     default = "an empty mapping"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -84,9 +95,10 @@ class PerPlugin(Rule):
             result: dict[str, Any] = {}
             for impl in impls:
                 try:
-                    result[impl.plugin] = impl.fn(*args)
-                except Exception as exc:
-                    fail(point, impl, exc)
+                    answer = impl.fn(*args)
+                    result[impl.plugin] = None if answer is None else impl.check(answer, args)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return result
 
         return collect
@@ -111,9 +123,12 @@ class Fold(Rule):
                 for branch in branches:
                     try:
                         answer = impl.fn(*fixed, branch)
-                        grown.extend([branch] if answer is None else answer)
-                    except Exception as exc:
-                        fail(point, impl, exc)
+                        if answer is None:
+                            grown.append(branch)
+                        else:
+                            grown.extend(impl.check(answer, (*fixed, branch)))
+                    except BaseException as exc:
+                        fail(point, impl, exc, args)
                 branches = grown
             return branches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pumice.combine.base import Answer, OnError, Rule, Tiers, fail, flat, occupied
+from pumice.combine.base import Answer, Impl, OnError, Rule, Tiers, fail, flat, occupied
 
 
 class All(Rule):
@@ -20,10 +20,12 @@ class All(Rule):
             for impl in impls:
                 try:
                     answer = impl.fn(*args)
-                    if answer is not None and not answer:
+                    if answer is True or answer is None:
+                        continue
+                    if answer is False or not impl.check(answer, args):
                         return False
-                except Exception as exc:
-                    fail(point, impl, exc)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return True
 
         return every
@@ -45,10 +47,13 @@ class Any_(Rule):  # noqa: N801 - `Any` is taken by typing
         def some(*args: Any) -> bool:
             for impl in impls:
                 try:
-                    if impl.fn(*args):
+                    answer = impl.fn(*args)
+                    if answer is False or answer is None:
+                        continue
+                    if answer is True or impl.check(answer, args):
                         return True
-                except Exception as exc:
-                    fail(point, impl, exc)
+                except BaseException as exc:
+                    fail(point, impl, exc, args)
             return False
 
         return some
@@ -72,12 +77,16 @@ class Vote(Rule):
                 for impl in tier:
                     try:
                         answer = impl.fn(*args)
+                        if answer is None:
+                            continue
+                        if type(answer) is not int:
+                            answer = impl.check(answer, args)
                         if answer:
                             if answer < 0:
                                 return False
                             permitted = True
-                    except Exception as exc:
-                        fail(point, impl, exc)
+                    except BaseException as exc:
+                        fail(point, impl, exc, args)
                 if permitted:
                     return True
             return True
@@ -102,11 +111,13 @@ class FirstTierAll(Rule):
                 for impl in tier:
                     try:
                         answer = impl.fn(*args)
-                        if answer is not None and not answer:
+                        if answer is None:
+                            continue
+                        if answer is False or not (answer is True or impl.check(answer, args)):
                             return False
-                    except Exception as exc:
-                        fail(point, impl, exc)
-                    voted = voted or answer is not None
+                        voted = True
+                    except BaseException as exc:
+                        fail(point, impl, exc, args)
                 if voted:
                     return True
             return False
@@ -120,13 +131,22 @@ class TieredIntersection(Rule):
     Each plugin is given all candidates. None abstains. An empty answer vetoes its tier: the rest
     of the tier is not asked, and the next tier starts over. Where the answers of a tier have
     nothing in common, the next voter of the tier starts over, too. Both are Volcano's rules. The
-    order is that of the first voter's answer.
+    order is that of the first voter's answer. A plugin may name only candidates.
     """
 
     default = "no candidates"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
         asked = occupied(tiers)
+
+        def require_candidates(
+            impl: Impl, named: list[Any], subject: Any, candidates: Sequence[Any]
+        ) -> None:
+            try:
+                if not set(candidates).issuperset(named):
+                    impl.check(named, (subject, candidates))
+            except BaseException as exc:
+                fail(point, impl, exc, (subject,))
 
         def intersect(subject: Any, candidates: Sequence[Any]) -> list[Any]:
             for tier in asked:
@@ -136,18 +156,27 @@ class TieredIntersection(Rule):
                         answer = impl.fn(subject, candidates)
                         if answer is None:
                             continue
+                        if type(answer) is not list:
+                            answer = impl.check(answer, (subject, candidates))
                         named = list(answer)
-                        uids = {task.uid for task in named}
-                    except Exception as exc:
-                        fail(point, impl, exc)
+                        if named and allowed is not None:
+                            uids = {task.uid for task in named}
+                    except BaseException as exc:
+                        fail(point, impl, exc, (subject,))
                     if not named:
                         allowed = None
                         break
                     if allowed is None:
-                        allowed = named
-                    else:
-                        allowed = [task for task in allowed if task.uid in uids] or None
+                        allowed, first = named, impl
+                        continue
+                    common = [task for task in allowed if task.uid in uids]
+                    if not common:  # unless one of them names tasks that are no candidates
+                        require_candidates(first, allowed, subject, candidates)
+                        require_candidates(impl, named, subject, candidates)
+                    allowed = common or None
                 if allowed is not None:
+                    # Later voters only remove tasks, so that the first one answers for all.
+                    require_candidates(first, allowed, subject, candidates)
                     return allowed
             return []
 
@@ -157,6 +186,7 @@ class TieredIntersection(Rule):
 class UnionOfFirstTier(Rule):
     """The union of the answers of the first tier that names anything."""
 
+    refuses = False
     default = "an empty list"
 
     def compile(self, point: str, tiers: Tiers, on_error: OnError) -> Answer:
@@ -167,11 +197,13 @@ class UnionOfFirstTier(Rule):
                 found: dict[str, Any] = {}
                 for impl in tier:
                     try:
-                        answer: Iterable[Any] = impl.fn(*args) or ()
-                        for task in answer:
+                        answer: Iterable[Any] | None = impl.fn(*args)
+                        if answer is None:
+                            continue
+                        for task in impl.check(answer, args):
                             found.setdefault(task.uid, task)
-                    except Exception as exc:
-                        fail(point, impl, exc)
+                    except BaseException as exc:
+                        fail(point, impl, exc, args)
                 if found:
                     return list(found.values())
             return []

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import tomli
-
+from pumice._bounded import TextError, load_toml, text_of
 from pumice._nearest import near_file
 from pumice.config.lines import KeyPath, index_lines
 from pumice.errors import PolicyError
@@ -59,25 +58,22 @@ def spell(path: KeyPath) -> str:
 def toml_layer(name: str, text: str) -> Layer:
     """Parse TOML; a syntax error is raised as the only problem of the policy."""
     try:
-        data = tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        place = f"{name}:{error.lineno}:{error.colno}"
-        raise PolicyError(name, [f"{place}: {_lower(error.msg)}"]) from error
+        data = load_toml(text)
+    except TextError as error:
+        raise PolicyError(name, [error.at(name)]) from error
     return Layer(name, data, index_lines(text))
 
 
 def file_layer(path: Path) -> Layer:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = text_of(path.read_bytes())
     except FileNotFoundError as error:
         near = near_file(path)
         text = f"{path}: no such file{near and f'; {near}'}"
         raise PolicyError(str(path), [text]) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or f"not UTF-8 text: {error}"
-        raise PolicyError(str(path), [f"{path}: cannot be read: {reason}"]) from error
+    except OSError as error:
+        raise PolicyError(str(path), [f"{path}: cannot be read: {error.strerror}"]) from error
+    except TextError as error:
+        problem = f"{error.at(str(path))}; {error.hint}" if error.hint else error.at(str(path))
+        raise PolicyError(str(path), [problem]) from error
     return toml_layer(str(path), text)
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]

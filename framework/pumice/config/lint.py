@@ -91,5 +91,5 @@ def _about_plugin(entry: PluginEntry, policy: Policy) -> Iterator[str]:
 def _own_cautions(entry: ActionEntry | PluginEntry, policy: Policy) -> Iterator[str]:
     try:
         yield from entry.cls.cautions(entry, policy)  # type: ignore[arg-type]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         yield f"{entry.name} could not check the policy: {type(error).__name__}: {error}"

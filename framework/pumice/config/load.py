@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pumice.config.build import Builder
 from pumice.config.dialects import translate
 from pumice.config.layers import Layer, file_layer
-from pumice.config.overrides import env_layers, set_layers
+from pumice.config.overrides import env_layers, set_layers, unknown_variables
 from pumice.config.policy import Policy
 from pumice.config.presets import DEFAULT_PRESET, preset_layer
 from pumice.discovery import Catalog
@@ -35,10 +36,12 @@ def load_policy(
             f"the policy is given twice: {path} and the preset {preset!r}",
             hint=f"to start from the preset, write at the top of the file: preset = {preset!r}",
         )
-    overriding = [*env_layers(os.environ if env is None else env), *set_layers(overrides)]
-    if path is not None:
-        return _build(file_layer(Path(path)), overriding, catalog)
-    return _build(preset_layer(preset or DEFAULT_PRESET), overriding, catalog)
+    env = os.environ if env is None else env
+    overriding = [*env_layers(env), *set_layers(overrides)]
+    layer = preset_layer(preset or DEFAULT_PRESET) if path is None else file_layer(Path(path))
+    policy = _build(layer, overriding, catalog)
+    unknown = unknown_variables(env)
+    return replace(policy, warnings=(*policy.warnings, *unknown)) if unknown else policy
 
 
 def policy_from_dict(

@@ -14,6 +14,8 @@ from pumice.config.lines import KeyPath
 
 M = TypeVar("M", bound=BaseModel)
 REQUIRED = "required"
+MAX_NUMBER = 2**53
+"""Larger numbers would overflow where they are multiplied in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,30 @@ def validate(
 ) -> tuple[M | None, list[tuple[str | None, str]]]:
     """The validated model, or the problems, each with the key of its value."""
     try:
-        return model.model_validate(dict(values)), []
+        validated = model.model_validate(dict(values))
+        large: list[tuple[str | None, str]] = [
+            (
+                _key_of(model, (field.alias or name,), values),
+                f"{what}: {noun} {field.alias or name!r} should be at most 2**53",
+            )
+            for name, field in model.model_fields.items()
+            if _is_large(getattr(validated, name))
+        ]
+        return (None, large) if large else (validated, [])
     except ValidationError as error:
         return None, [
             (key, _problem(model, dict(details), key, what, noun))
             for details in error.errors(include_url=False)
             for key in [_key_of(model, details["loc"], values)]
         ]
-    except Exception as error:  # a validator that raises something other than ValueError
+    except (Exception, SystemExit) as error:  # a validator raised no ValueError
         return None, [(None, f"{what}: its Options failed: {type(error).__name__}: {error}")]
+
+
+def _is_large(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_is_large, value.values()))
+    return isinstance(value, int) and abs(value) > MAX_NUMBER
 
 
 def _problem(

@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import tomli
-
+from pumice._bounded import TextError, load_toml
 from pumice.config.layers import Layer
 from pumice.config.settings import scheduler_environment
 from pumice.errors import PolicyError
 
 _SECTIONS = ("plugin", "action")
 _SETTINGS = ("scheduler", "evictions")
+_DEVELOPMENT = frozenset(
+    {"PUMICE_RELEASE", "PUMICE_SHARED", "PUMICE_TEST_SEED", "PUMICE_UPDATE_OPERATIONS"}
+)
+"""Variables of the build and the tests."""
 
 
 def set_layers(settings: Iterable[str]) -> list[Layer]:
@@ -56,6 +59,20 @@ def env_layers(env: Mapping[str, str]) -> list[Layer]:
     return layers
 
 
+def unknown_variables(env: Mapping[str, str]) -> list[str]:
+    """Warnings about variables that look like settings and are none."""
+    names = sorted(
+        name
+        for name in env
+        if name.startswith("PUMICE_") and "__" not in name and name not in _DEVELOPMENT
+    )
+    return [
+        f"environment {name}: not a setting; those of a policy are PUMICE_SCHEDULER__NAME, "
+        "PUMICE_EVICTIONS__NAME, PUMICE_PLUGIN__NAME__OPTION and PUMICE_ACTION__NAME__OPTION"
+        for name in names
+    ]
+
+
 def loosely(word: str, known: Iterable[str]) -> str:
     """The known name that matches an environment variable's word, else the word itself."""
     return next((name for name in known if _plain(name) == _plain(word)), word)
@@ -75,7 +92,7 @@ def _nest(parts: list[str], value: Any) -> dict[str, Any]:
 def _value(text: str) -> Any:
     """The text as a TOML value if it is one, else as a string."""
     try:
-        parsed = tomli.loads(f"value = {text}")
-    except tomli.TOMLDecodeError:
+        parsed = load_toml(f"value = {text}")
+    except TextError:
         return text
     return parsed["value"] if len(parsed) == 1 else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,11 @@ class PluginEntry:
         if self.enable is not None and declared.base not in self.enable:
             return False
         return declared.base not in self.disable
+
+    @property
+    def guards(self) -> bool:
+        """Whether it answers a point where it can refuse something."""
+        return any(self.known[point].guards and self.answers(point) for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,13 @@ class Policy:
             return self
         plain = current((*self.scheduler.plain, *shortcuts))
         return replace(self, scheduler=self.scheduler.model_copy(update={"plain": plain}))
+
+    def excluding(self, plugins: Collection[str]) -> Policy:
+        """The same policy without these plugins."""
+        if not plugins:
+            return self
+        tiers = tuple(tuple(e for e in tier if e.name not in plugins) for tier in self.tiers)
+        return replace(self, tiers=tiers)
 
     @property
     def shortcuts(self) -> dict[str, Shortcut]:

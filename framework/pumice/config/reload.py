@@ -62,7 +62,7 @@ def _start(policy: Policy) -> _ActivePolicy:
         try:
             action = entry.cls(entry.options, entry.name)
             action.initialize()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             _stop(started)
             raise LoadError(
                 f"action {entry.name!r} ({entry.source.label}) failed to initialize: "
@@ -76,5 +76,5 @@ def _stop(actions: Sequence[Action]) -> None:
     for action in reversed(actions):
         try:
             action.uninitialize()
-        except Exception as error:  # the others must be uninitialized, too
+        except (Exception, SystemExit) as error:  # the others must be uninitialized, too
             logger.warning("{} failed to uninitialize: {}", action, error)

@@ -39,6 +39,18 @@ class SchedulerSettings(BaseSettings):
         "isolate",
         description="What an error in a plugin stops: the turn of the current job, or all.",
     )
+    cycle_deadline: Duration = Field(
+        0.0, ge=0, description="Longest time of a cycle; then it ends as decided so far. 0: none."
+    )
+    set_aside_after: int = Field(
+        0,
+        ge=0,
+        description="A plugin with a fault in so many cycles in a row is left out; 0: never.",
+    )
+    set_aside_guards: bool = Field(
+        False,
+        description="Whether that also applies to plugins that can refuse something.",
+    )
     default_queue: str = Field("default", description="The queue of jobs that name none.")
     scheduler_names: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
         (), description="The schedulerName values of pods to schedule; empty: all pods."

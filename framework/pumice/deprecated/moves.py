@@ -220,10 +220,10 @@ _V0_2 = Moves(
         ("pumice.solver.search", "Solver", "ghosts"): "stale_releases",
     },
     removed={
-        ("pumice.manifests.nodes", "NodeWire"): "pumice.manifests.wire.ObjectDecoder",
-        ("pumice.manifests.others", "BudgetWire"): "pumice.manifests.wire.ObjectDecoder",
-        ("pumice.manifests.others", "QuotaWire"): "pumice.manifests.wire.ObjectDecoder",
-        ("pumice.manifests.podwire", "PodWire"): "pumice.manifests.wire.ObjectDecoder",
+        ("pumice.manifests.nodes", "NodeWire"): "pumice.manifests.metadata.ObjectDecoder",
+        ("pumice.manifests.others", "BudgetWire"): "pumice.manifests.metadata.ObjectDecoder",
+        ("pumice.manifests.others", "QuotaWire"): "pumice.manifests.metadata.ObjectDecoder",
+        ("pumice.manifests.podwire", "PodWire"): "pumice.manifests.metadata.ObjectDecoder",
         ("pumice.session.room", "has_room"): "session.queries.fits_idle or fits_future",
         ("pumice.model.cluster", "Cluster.extra"): "typed fields of Inventory",
         ("pumice.model.facts", "Inventory.extra"): (

@@ -37,6 +37,11 @@ class ExtensionPoint:
     """The point that this is the vector or key form of; it counts as that point."""
     gated: bool = True
     """Whether ``enable`` and ``disable`` of a policy entry apply to it."""
+    answer: str = ""
+    """The type of an answer, the annotation of the spec method."""
+    guards: bool = True
+    """Whether an answer can refuse something, so that a plugin that could not be opened counts as
+    refusing; False: it is left out."""
     asked: bool = True
     """False for points that no action calls any more: they are declared for completeness."""
     distribution: str = "pumice-framework"
@@ -61,16 +66,23 @@ class ExtensionPoint:
 
 
 def extension_point(
-    combine: Rule, *, form_of: str = "", gated: bool = True, asked: bool = True
+    combine: Rule,
+    *,
+    form_of: str = "",
+    gated: bool = True,
+    guards: bool | None = None,
+    asked: bool = True,
 ) -> Callable[[_F], _F]:
     """Declare a method of a spec class as an extension point combined by ``combine``.
 
     The class is named by an entry point of the group ``pumice.hookspecs``. A method's docstring
-    is its contract: when it is called, what the answer means, what the default is.
+    is its contract: when it is called, what the answer means, what the default is. Answers are
+    checked by the method's annotation. ``guards`` is whether an answer can refuse something (see
+    :attr:`ExtensionPoint.guards`); None: as the rule says.
     """
 
     def mark(function: _F) -> _F:
-        setattr(function, _ATTRIBUTE, (combine, form_of, gated, asked))
+        setattr(function, _ATTRIBUTE, (combine, form_of, gated, guards, asked))
         return _hookspec(function)
 
     return mark
@@ -89,7 +101,7 @@ def read_points(
     for name, function in vars(spec).items():
         if not is_point(function):
             continue
-        combine, form_of, gated, asked = getattr(function, _ATTRIBUTE)
+        combine, form_of, gated, guards, asked = getattr(function, _ATTRIBUTE)
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.name != "self"]
         points.append(
@@ -102,6 +114,8 @@ def read_points(
                 signature=f"{name}{signature.replace(parameters=parameters)}".replace("'", ""),
                 form_of=form_of,
                 gated=gated,
+                answer=str(signature.return_annotation).strip("'"),
+                guards=combine.refuses if guards is None else guards,
                 asked=asked,
                 distribution=distribution,
                 version=version,

@@ -48,21 +48,21 @@ class CapacitySpecs:
         Default: it may.
         """
 
-    @extension_point(FirstPlugin())
+    @extension_point(FirstPlugin(), guards=False)
     def get_queue_allocated_resources(self, queue: Queue) -> Resource | None:
         """What is allocated to the queue, for messages.
 
         Default: not shown.
         """
 
-    @extension_point(FirstPlugin())
+    @extension_point(FirstPlugin(), guards=False)
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         """What the queue deserves, for messages.
 
         Default: not shown.
         """
 
-    @extension_point(FirstPlugin())
+    @extension_point(FirstPlugin(), guards=False)
     def get_queue_fair_share(self, queue: Queue) -> Resource | None:
         """The queue's fair share, for messages.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pumice.combine import (
     All,
+    Any_,
     FirstError,
     FirstPlugin,
     Notify,
@@ -18,7 +19,7 @@ from pumice.hookspecs._point import extension_point
 if TYPE_CHECKING:
     from pumice.model.job import Job
     from pumice.model.task import Task
-    from pumice.solver.plan import Plan
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.verdicts import EvictionContext
 
 
@@ -112,6 +113,17 @@ class EvictionSpecs:
         Asked by solve_reclaim for every plan that places the job. False drops the plan.
 
         Default: it may.
+        """
+
+    @extension_point(Any_())
+    def refuses_reclaim(self, job: Job, lost: Sequence[LostVictims]) -> bool | None:
+        """Whether ``reclaim_scenario_validator`` would refuse every plan with these losses.
+
+        Asked by solve_reclaim before and during a simulation, to end it early. ``job`` is the
+        part of the claimant that is being placed; ``lost`` is in the order of ``plan.victims``.
+        Answer True only if no further loss, in whatever queue, could make such a plan valid.
+
+        Default: not known.
         """
 
     @extension_point(All())

@@ -20,7 +20,9 @@ class LifecycleSpecs:
     def on_session_open(self) -> None:
         """A cycle begins: ``self.session`` is complete, nothing has been decided yet.
 
-        Called once per cycle, in policy order. Build the plugin's state for the cycle here.
+        Called once per cycle, in policy order. Build the plugin's state for the cycle here. If it
+        raises, the plugin takes no further part in the cycle, and what it would have been asked to
+        allow is refused.
 
         Default: nothing happens.
         """
@@ -74,7 +76,7 @@ class LifecycleSpecs:
         Default: nothing happens.
         """
 
-    @extension_point(Merge(), gated=False)
+    @extension_point(Merge(), gated=False, guards=True)
     def bind_request_mutate(self, task: Task, node: str) -> Mapping[str, str] | None:
         """Annotations to send with the bind. A later plugin overwrites an equal key.
 

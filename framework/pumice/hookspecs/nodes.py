@@ -112,7 +112,7 @@ class NodeSpecs:
         Default: nothing is added.
         """
 
-    @extension_point(First())
+    @extension_point(First(), guards=False)
     def best_node(self, task: Task, scores: Mapping[float, Sequence[str]]) -> str | None:
         """Choose the node by name from the candidates, grouped by their total score.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pumice.manifests.pool import EMPTY, Pool
-from pumice.manifests.shapes import ContainerPort, EnvFrom, EnvVar
+from pumice.manifests.shapes import ContainerPort, EnvFrom, ValueFrom
 from pumice.manifests.wire import MalformedError, decode
 from pumice.model.facts import Container
 from pumice.model.resources import Resource
@@ -23,18 +24,23 @@ class ResourcesWire(Struct, gc=False):
     limits: Raw = Raw()
 
 
+class EnvWire(Struct, rename="camel", gc=False):
+    name: str = ""
+    value_from: ValueFrom | None = None
+
+
 class ContainerWire(Struct, rename="camel", gc=False):
     name: str | None = None
     image: str | None = None
     ports: Raw = Raw()
-    resources: ResourcesWire | None = None
+    resources: Raw = Raw()
     restart_policy: str | None = None
-    env: list[EnvVar] | None = None
+    env: list[EnvWire] | None = None
     env_from: list[EnvFrom] | None = None
 
 
-_CONTAINERS = msgspec.json.Decoder(list[ContainerWire])
 _PORTS: msgspec.json.Decoder[list[ContainerPort]] = msgspec.json.Decoder(list[ContainerPort])
+_RESOURCES = msgspec.json.Decoder(ResourcesWire)
 _NO_RESOURCES = ResourcesWire()
 _LAST_PORT = 65535
 
@@ -54,11 +60,10 @@ class ContainerSet:
 NO_CONTAINERS = ContainerSet((), Resource(), Resource(scalars={"pods": 1}), ())
 
 
-def container_set(at: str, raw: Raw, pool: Pool) -> ContainerSet:
+def container_set(at: str, wires: Sequence[ContainerWire] | None, pool: Pool) -> ContainerSet:
     """The containers at a path of the pod."""
-    if len(raw) == 0 or bytes(raw) == b"null":
+    if wires is None:
         return NO_CONTAINERS
-    wires = decode(_CONTAINERS, at, raw)
     containers = tuple([_container(at, i, wire, pool) for i, wire in enumerate(wires)])
     return pool.made("containers", containers, lambda: _container_set(containers, pool))
 
@@ -73,11 +78,16 @@ def _container_set(containers: tuple[Container, ...], pool: Pool) -> ContainerSe
 
 def _container(at: str, i: int, wire: ContainerWire, pool: Pool) -> Container:
     """One container; containers that are equal in what scheduling reads share one object."""
-    resources = wire.resources or _NO_RESOURCES
     env = _references(wire) if wire.env or wire.env_from else EMPTY
 
     def build() -> Container:
         place = f"{at}[{i}]"
+        resources = pool.part(
+            "resources",
+            wire.resources,
+            partial(decode, _RESOURCES, f"{place}.resources"),
+            _NO_RESOURCES,
+        )
         return Container(
             name=wire.name or "",
             requests=pool.resources(f"{place}.resources.requests", resources.requests),
@@ -90,14 +100,8 @@ def _container(at: str, i: int, wire: ContainerWire, pool: Pool) -> Container:
 
     if env:
         return build()
-    key = (
-        wire.name,
-        wire.image,
-        bytes(resources.requests),
-        bytes(resources.limits),
-        bytes(wire.ports),
-        wire.restart_policy,
-    )
+    ports = bytes(wire.ports) if wire.ports else b""
+    key = (wire.name, wire.image, bytes(wire.resources), ports, wire.restart_policy)
     return pool.made("container", key, build)
 
 
@@ -112,9 +116,9 @@ def _ports(at: str, raw: Raw) -> Sequence[ContainerPort]:
 def _references(wire: ContainerWire) -> dict[str, Any]:
     """The environment that refers to other objects: ConfigMaps must exist before a bind."""
     references: dict[str, Any] = {}
-    env = [entry for entry in wire.env or () if entry.get("valueFrom")]
+    env = [entry for entry in wire.env or () if entry.value_from]
     if env:
-        references["env"] = env
+        references["env"] = [{"name": e.name, "valueFrom": e.value_from} for e in env]
     env_from = [entry for entry in wire.env_from or () if entry]
     if env_from:
         references["envFrom"] = env_from

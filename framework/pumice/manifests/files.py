@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import yaml
 from msgspec import Raw
 
+from pumice._bounded import TextError, utf8, yaml_documents
 from pumice._nearest import near_file
 from pumice.errors import ManifestError
-from pumice.manifests.wire import MalformedError, head_of
+from pumice.manifests.json_files import WANTED, inner_items, json_documents, large_list, list_frame
 
 Item = Mapping[str, Any] | Raw
 """An object as a mapping or as its JSON text, which is decoded only as far as needed."""
 
 STDIN = "-"
-_WANTED = "a file holds what 'kubectl get … -o json' or '-o yaml' prints"
 _MAX_DEPTH = 8
+_MAX_BYTES = 2 << 30
 _SUFFIXES = frozenset({".json", ".yaml", ".yml"})
-
-
-class Listing(msgspec.Struct, rename="camel", gc=False):
-    api_version: str | None = None
-    kind: str | None = None
-    items: list[Raw] | None = None
-
-
-_SYNTAX = msgspec.json.Decoder(Raw)
-_LISTING = msgspec.json.Decoder(Listing)
-_RAW_LIST: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 
 
 def read_paths(paths: Iterable[str | Path]) -> Iterator[tuple[str, Item]]:
@@ -48,15 +35,35 @@ def read_paths(paths: Iterable[str | Path]) -> Iterator[tuple[str, Item]]:
         yield from flatten(where, document)
 
 
-def documents(paths: Iterable[str | Path]) -> Iterator[tuple[str, Any]]:
-    """As :func:`read_paths`, but lists may still be whole."""
+def documents(paths: Iterable[str | Path], *, in_blocks: bool = False) -> Iterator[tuple[str, Any]]:
+    """As :func:`read_paths`, but lists may still be whole.
+
+    ``in_blocks``: large lists are cut into items that the caller checks.
+    """
+    for file in manifest_files(paths):
+        yield from documents_of(file, in_blocks=in_blocks)
+
+
+def manifest_files(paths: Iterable[str | Path]) -> Iterator[str | Path]:
+    """The files that the paths name or hold, in the order of their names."""
     for path in paths:
-        for file in _files(path):
-            yield from _documents(str(file), _content(file))
+        yield from _files(path)
+
+
+def documents_of(file: str | Path, *, in_blocks: bool = False) -> Iterator[tuple[str, Any]]:
+    """The documents of one file."""
+    frame = list_frame(file) if in_blocks and str(file).endswith(".json") else None
+    if frame is not None:
+        return large_list(file, frame)
+    return _documents(str(file), _content(file))
 
 
 def _files(path: str | Path) -> Iterator[str | Path]:
     if path == STDIN or not Path(path).is_dir():
+        if str(path).endswith(".toml"):
+            raise ManifestError(
+                f"{path}: a TOML file is not a manifest", hint="a policy is given with --config"
+            )
         yield path
         return
     files = sorted(
@@ -75,26 +82,37 @@ def _files(path: str | Path) -> Iterator[str | Path]:
 
 def _content(file: str | Path) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        if file == STDIN:
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(_MAX_BYTES + 1)
     except OSError as error:
         raise ManifestError(
-            f"{file}: {error.strerror or error}", hint=near_file(file) or _WANTED
+            f"{file}: {error.strerror or error}", hint=near_file(file) or WANTED
         ) from None
-    # PowerShell redirects output as UTF-16.
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace").encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+    if len(data) > _MAX_BYTES:
+        raise ManifestError(f"{place_of(file)}: larger than {_MAX_BYTES >> 30} GiB")
+    try:
+        return utf8(data)
+    except TextError as error:
+        raise ManifestError(error.at(place_of(file)), hint=error.hint) from None
+
+
+def place_of(file: str | Path) -> str:
+    """How a message names the file."""
+    return "standard input" if file == STDIN else str(file)
 
 
 def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    where = "standard input" if name == STDIN else name
+    where = place_of(name)
     start = re.match(rb"\s*(.)?", data, re.DOTALL)
     if start is None or start[1] is None:
         return
     flow = start[1] in b"{["
     if flow or name.endswith(".json"):
         try:
-            yield from _json(where, data)
+            yield from json_documents(where, data)
             return
         except ManifestError:
             # A YAML file may start with a brace, too.
@@ -103,71 +121,13 @@ def _documents(name: str, data: bytes) -> Iterator[tuple[str, Any]]:
     yield from _yaml(where, data)
 
 
-def _json(where: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    try:
-        parts = _json_parts(data)
-    except msgspec.DecodeError as error:
-        raise ManifestError(_json_error(where, data, str(error)), hint=_WANTED) from None
-    except UnicodeDecodeError as error:
-        raise ManifestError(f"{where}: not UTF-8: {error.reason}") from None
-    except RecursionError:
-        raise ManifestError(f"{where}: nested too deeply") from None
-    if parts is None:
-        yield where, Raw(data)
-        return
-    for i, part in enumerate(parts):
-        yield f"{where} items[{i}]", part
-
-
-def _json_parts(data: bytes) -> list[Raw] | None:
-    try:
-        if data.lstrip().startswith(b"["):
-            return _RAW_LIST.decode(data)
-        return _listed(_LISTING.decode(data))
-    except msgspec.ValidationError:
-        _SYNTAX.decode(data)  # well-formed JSON of another shape: the reader reports it
-        return None
-
-
-def _json_error(where: str, data: bytes, message: str) -> str:
-    match = re.search(r"\s*\(byte (\d+)\)", message)
-    position = int(match[1]) if match else len(data)
-    text = message[: match.start()] if match else message
-    line = data.count(b"\n", 0, position) + 1
-    return f"{where}:{line}: {text.removeprefix('JSON is malformed: ')}"
-
-
-def _loader() -> Any:
-    """The safe loader, in C if available; timestamps stay text, as in JSON."""
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
-        for first, known in base.yaml_implicit_resolvers.items()
-    }
-    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
-
-
-_Loader = _loader()
-
-
 def _yaml(where: str, data: bytes) -> Iterator[tuple[str, Any]]:
-    line = 1
     try:
-        loader = _Loader(data)
-        while loader.check_node():
-            node = loader.get_node()
-            line = node.start_mark.line + 1
-            document = loader.construct_document(node)
+        for line, document in yaml_documents(data):
             if document is not None:
                 yield f"{where}:{line}", document
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else line
-        raise ManifestError(
-            f"{where}:{line}: {error.problem or error.context}", hint=_WANTED
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ManifestError(f"{where}:{line}: {str(error).splitlines()[0]}", hint=_WANTED) from None
+    except TextError as error:
+        raise ManifestError(error.at(where), hint=error.hint or WANTED) from None
 
 
 def flatten(where: str, item: Any) -> Iterator[tuple[str, Any]]:
@@ -186,7 +146,7 @@ def flatten(where: str, item: Any) -> Iterator[tuple[str, Any]]:
 
 def _inner(item: Any) -> list[Any] | None:
     if isinstance(item, Raw):
-        return _inner_raw(item)
+        return inner_items(item)
     if not isinstance(item, Mapping):
         return None
     kind, items = item.get("kind"), item.get("items")
@@ -203,34 +163,3 @@ def _inner(item: Any) -> list[Any] | None:
         {**shared, **part} if isinstance(part, Mapping) and "kind" not in part else part
         for part in items
     ]
-
-
-def _inner_raw(raw: Raw) -> list[Raw] | None:
-    try:
-        kind = head_of(raw).kind
-        return _listed(_LISTING.decode(raw)) if kind and kind.endswith("List") else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _listed(listing: Listing) -> list[Raw] | None:
-    kind, items = listing.kind, listing.items
-    if kind == "List":
-        return items or []
-    if kind is None or items is None or not kind.endswith("List"):
-        return None
-    # The API server omits kind and apiVersion in the items of a PodList.
-    head = {"apiVersion": listing.api_version, "kind": kind.removesuffix("List")}
-    opening = msgspec.json.encode(head).removesuffix(b"}")
-    return [_with_kind(part, opening) for part in items]
-
-
-def _with_kind(raw: Raw, opening: bytes) -> Raw:
-    text = bytes(raw)
-    try:
-        if not text.startswith(b"{") or head_of(raw).kind is not None:
-            return raw
-    except MalformedError:
-        return raw
-    rest = text[1:].lstrip()
-    return Raw(opening + rest if rest == b"}" else opening + b"," + rest)

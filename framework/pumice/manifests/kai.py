@@ -8,16 +8,15 @@ from datetime import datetime
 
 from msgspec import Raw, Struct
 
-from pumice.manifests.pool import EMPTY, Pool
+from pumice.manifests.metadata import ObjectDecoder, epoch
+from pumice.manifests.pool import Pool
 from pumice.manifests.shapes import TopologyConstraint
 from pumice.manifests.wire import (
     Count,
     Int32,
     MalformedError,
     Object,
-    ObjectDecoder,
     duration,
-    epoch,
 )
 from pumice.model.facts import UNLIMITED, PodGroup, Queue, SubGroup
 from pumice.model.gpu.request import GPU
@@ -55,22 +54,22 @@ _UNITS = {"cpu": 1, "memory": 10**6, "gpu": 1000}
 
 def read_queue(raw: Raw, pool: Pool) -> Queue:
     """The facts of a KAI queue; an amount that is not set is zero, -1 is unlimited."""
-    meta, spec, _ = _QUEUE.parts(raw)
+    meta, spec, _ = _QUEUE.parts(raw, pool)
     resources = spec.resources or QueueResourcesWire()
     return Queue(
-        name=meta.named(),
+        name=meta.name,
         family="kai",
         parent=spec.parent_queue or "",
         priority=_DEFAULT_PRIORITY if spec.priority is None else spec.priority,
         deserved=_resources(resources, "quota"),
         limit=_resources(resources, "limit"),
         over_quota_weight=_weights(resources),
-        labels=meta.labels or EMPTY,
-        annotations=meta.annotations or EMPTY,
+        labels=meta.labels,
+        annotations=meta.annotations,
         display_name=spec.display_name or "",
         preempt_min_runtime=_runtime(spec.preempt_min_runtime, "spec.preemptMinRuntime"),
         reclaim_min_runtime=_runtime(spec.reclaim_min_runtime, "spec.reclaimMinRuntime"),
-        created=epoch(meta.creation_timestamp),
+        created=meta.created,
     )
 
 
@@ -144,8 +143,8 @@ _STALE = "kai.scheduler/stale-podgroup-timestamp"
 
 def read_group(raw: Raw, pool: Pool) -> PodGroup:
     """The facts of a KAI pod group."""
-    meta, spec, status = _GROUP.parts(raw)
-    name, namespace = meta.named(), meta.namespace or "default"
+    meta, spec, status = _GROUP.parts(raw, pool)
+    name, namespace = meta.name, meta.namespace or "default"
     if not spec.queue:
         raise MalformedError("spec.queue: is empty")
     return PodGroup(
@@ -156,9 +155,9 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
         queue=spec.queue,
         min_member=spec.min_member or 0,
         priority_class=spec.priority_class_name or "",
-        labels=meta.labels or EMPTY,
-        annotations=meta.annotations or EMPTY,
-        created=epoch(meta.creation_timestamp),
+        labels=meta.labels,
+        annotations=meta.annotations,
+        created=meta.created,
         phase=status.phase or "",
         conditions=status.scheduling_conditions or (),
         sub_groups=[_sub_group(sub) for sub in spec.sub_groups or ()] or (),
@@ -171,10 +170,10 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
     )
 
 
-def _annotated_time(annotations: Mapping[str, str] | None, key: str) -> float | None:
+def _annotated_time(annotations: Mapping[str, str], key: str) -> float | None:
     """The time in an annotation; None where there is none or it is malformed."""
     try:
-        return epoch(datetime.fromisoformat((annotations or EMPTY)[key]))
+        return epoch(datetime.fromisoformat(annotations[key]))
     except (KeyError, ValueError):
         return None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+from pumice.manifests.metadata import ObjectDecoder
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.shapes import ContainerImage, Taint, checked
-from pumice.manifests.wire import Object, ObjectDecoder, decode, epoch
+from pumice.manifests.wire import Object, decode
 from pumice.model.facts import Node
 from pumice.model.quantity import PODS
 
@@ -36,24 +37,23 @@ _IMAGE = msgspec.json.Decoder(ContainerImage)
 
 def read_node(raw: Raw, pool: Pool) -> Node:
     """The facts of a node; without ``allocatable`` its whole capacity is allocatable."""
-    meta, spec, status = _NODE.parts(raw)
-    name = meta.named()
+    meta, spec, status = _NODE.parts(raw, pool)
     capacity = pool.resources("status.capacity", status.capacity)
     allocatable = pool.resources("status.allocatable", status.allocatable)
     if bytes(status.allocatable) in (b"", b"null"):
         allocatable = capacity
     return Node(
-        name=name,
+        name=meta.name,
         allocatable=allocatable,
         capacity=capacity,
         max_pods=int(allocatable.get(PODS)),
-        labels=meta.labels or EMPTY,
-        annotations=meta.annotations or EMPTY,
+        labels=meta.labels,
+        annotations=meta.annotations,
         taints=pool.part("taints", spec.taints, _TAINTS, ()),
         unschedulable=bool(spec.unschedulable),
         conditions={c.type: c.status for c in status.conditions or ()} or EMPTY,
         images=[pool.part("image", image, _image, EMPTY) for image in status.images or ()] or (),
-        created=epoch(meta.creation_timestamp),
+        created=meta.created,
     )
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from pumice.manifests.metadata import MetadataWire, ObjectDecoder, read_metadata
 from pumice.manifests.pool import Pool
 from pumice.manifests.shapes import LabelSelector
+from pumice.manifests.stored_shapes import shape_of
 from pumice.manifests.wire import (
     ANY_OBJECT,
     Int32,
     MalformedError,
-    Metadata,
     Object,
-    ObjectDecoder,
     decode,
 )
 from pumice.model.facts import DisruptionBudget, PriorityClass, ResourceQuota
@@ -23,7 +23,7 @@ from pumice.model.quantity import amount
 
 
 class PriorityWire(Struct, rename="camel", gc=False):
-    metadata: Metadata | None = None
+    metadata: MetadataWire | None = None
     value: Int32 | None = None
     global_default: bool | None = None
     preemption_policy: str | None = None
@@ -35,7 +35,7 @@ _PRIORITY = msgspec.json.Decoder(PriorityWire)
 def read_priority_class(raw: Raw, pool: Pool) -> PriorityClass:
     wire = decode(_PRIORITY, "", raw)
     return PriorityClass(
-        name=(wire.metadata or Metadata()).named(),
+        name=read_metadata(wire.metadata, pool).name,
         value=wire.value or 0,
         global_default=bool(wire.global_default),
         preemption_policy=wire.preemption_policy or "",
@@ -55,9 +55,9 @@ _BUDGET = ObjectDecoder(BudgetSpec, BudgetStatus)
 
 
 def read_budget(raw: Raw, pool: Pool) -> DisruptionBudget:
-    meta, spec, status = _BUDGET.parts(raw)
+    meta, spec, status = _BUDGET.parts(raw, pool)
     return DisruptionBudget(
-        name=meta.named(),
+        name=meta.name,
         namespace=meta.namespace or "default",
         selector=None if spec.selector is None else {**spec.selector},
         disruptions_allowed=status.disruptions_allowed or 0,
@@ -75,11 +75,11 @@ _QUOTA = ObjectDecoder(QuotaAmounts, QuotaAmounts)
 
 def read_quota(raw: Raw, pool: Pool) -> ResourceQuota:
     """A resource quota in the units of its resources, by its own names (``requests.cpu``)."""
-    meta, spec, status = _QUOTA.parts(raw)
+    meta, spec, status = _QUOTA.parts(raw, pool)
     hard = spec.hard if status.hard is None else status.hard
     whole: Object = decode(ANY_OBJECT, "", raw)
     return ResourceQuota(
-        name=meta.named(),
+        name=meta.name,
         namespace=meta.namespace or "default",
         hard=_amounts("hard", hard or {}),
         used=_amounts("used", status.used or {}),
@@ -95,7 +95,7 @@ def _amounts(field: str, listed: Object) -> dict[str, float]:
 
 
 class OtherWire(Struct, gc=False):
-    metadata: Metadata | None = None
+    metadata: MetadataWire | None = None
     spec: Object | None = None
     status: Object | None = None
 
@@ -113,14 +113,14 @@ _NAMESPACED = frozenset(
 )
 
 
-def read_other(kind: str, raw: Raw) -> tuple[str, Object]:
+def read_other(kind: str, raw: Raw, pool: Pool) -> tuple[str, Object]:
     """Key and content of an object that is stored whole; of a ConfigMap without its data."""
     wire = decode(_OTHER, "", raw)
-    meta = wire.metadata or Metadata()
-    name = meta.named()
+    meta = read_metadata(wire.metadata, pool)
     namespace = meta.namespace or ("default" if kind in _NAMESPACED else "")
+    decode(shape_of(kind), "", raw)
     content = decode(ANY_OBJECT, "", raw)
     content["metadata"].pop("managedFields", None)
     if kind == "ConfigMap":
         content = {key: content[key] for key in ("apiVersion", "kind", "metadata")}
-    return f"{namespace}/{name}" if namespace else name, content
+    return f"{namespace}/{meta.name}" if namespace else meta.name, content

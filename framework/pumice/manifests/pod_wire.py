@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import Raw, Struct
 
-from pumice.manifests.containers import ResourcesWire
+from pumice.manifests.containers import ContainerWire, ResourcesWire
 from pumice.manifests.shapes import PodResourceClaim
 from pumice.manifests.wire import Int32
 
@@ -16,8 +14,8 @@ class Gate(Struct, gc=False):
 
 
 class SpecWire(Struct, rename="camel", gc=False):
-    containers: Raw = Raw()
-    init_containers: Raw = Raw()
+    containers: list[ContainerWire] | None = None
+    init_containers: list[ContainerWire] | None = None
     overhead: Raw = Raw()
     resources: ResourcesWire | None = None
     node_name: str | None = None
@@ -30,7 +28,7 @@ class SpecWire(Struct, rename="camel", gc=False):
     affinity: Raw = Raw()
     tolerations: Raw = Raw()
     topology_spread_constraints: Raw = Raw()
-    volumes: list[dict[str, Raw]] | None = None
+    volumes: Raw = Raw()
     resource_claims: list[PodResourceClaim] | None = None
 
 
@@ -55,10 +53,10 @@ class ClaimStatus(Struct, rename="camel", gc=False):
 class StatusWire(Struct, rename="camel", gc=False):
     phase: str | None = None
     nominated_node_name: str | None = None
-    start_time: datetime | None = None
+    start_time: Raw = Raw()
     qos_class: str | None = None
     resize: str | None = None
-    conditions: list[ConditionWire] | None = None
+    conditions: Raw = Raw()
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
     resource_claim_statuses: list[ClaimStatus] | None = None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from pumice.manifests.containers import ContainerSet, container_set, host_ports
+from pumice.manifests.metadata import ObjectDecoder, time_at
 from pumice.manifests.pod_wire import ConditionWire, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.requests import Family, effective_request
 from pumice.manifests.shapes import Affinity, Toleration, TopologySpreadConstraint, checked
 from pumice.manifests.volumes import read_volumes
-from pumice.manifests.wire import Object, ObjectDecoder, Owner, epoch
+from pumice.manifests.wire import Object, decode
 from pumice.model.facts import Pod
 
 VOLCANO_GROUP = "scheduling.k8s.io/group-name"
@@ -30,45 +31,50 @@ _AFFINITY = checked(Affinity, "spec.affinity")
 _TOLERATIONS = checked(list[Toleration], "spec.tolerations")
 _SPREAD = checked(list[TopologySpreadConstraint], "spec.topologySpreadConstraints")
 
+_CONDITIONS = msgspec.json.Decoder(list[ConditionWire])
+_NO_CONDITIONS: Sequence[Object] = ()
+_STARTED = time_at("status.startTime")
+
 
 def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
     """The facts of a pod; without ``family`` its annotations decide whose rules apply.
 
     The ``group`` of a KAI pod is the bare name: its namespace is known once all groups are read.
     """
-    meta, spec, status = _POD.parts(raw)
-    name, namespace = meta.named(), sys.intern(meta.namespace or "default")
-    annotations = meta.annotations or EMPTY
+    meta, spec, status = _POD.parts(raw, pool)
+    name, namespace = meta.name, sys.intern(meta.namespace or "default")
+    annotations = meta.annotations
     family = family or family_of(annotations)
     main = container_set("spec.containers", spec.containers, pool)
     init = container_set("spec.initContainers", spec.init_containers, pool)
+    conditions = pool.part("conditions", status.conditions, _conditions, _NO_CONDITIONS)
     return Pod(
         uid=meta.uid or f"{namespace}-{name}",
         name=name,
         namespace=namespace,
-        request=effective_request(family, spec, status, main, init, pool),
-        labels=meta.labels or EMPTY,
+        request=effective_request(family, spec, status, conditions, main, init, pool),
+        labels=meta.labels,
         annotations=annotations,
-        created=epoch(meta.creation_timestamp),
-        deleted=epoch(meta.deletion_timestamp) if meta.deletion_timestamp else None,
-        owner=_owner(meta.owner_references or ()),
+        created=meta.created,
+        deleted=meta.deleted,
+        owner=meta.owner,
         scheduler_name=sys.intern(spec.scheduler_name or ""),
         group=_group(family, namespace, annotations),
         phase=sys.intern(status.phase or "Pending"),
         node_name=sys.intern(spec.node_name or ""),
         nominated_node=status.nominated_node_name or "",
-        start_time=epoch(status.start_time) if status.start_time else None,
-        conditions=[_condition(condition) for condition in status.conditions or ()],
+        start_time=pool.part("started", status.start_time, _STARTED, None),
+        conditions=conditions,
         priority=spec.priority,
         priority_class=sys.intern(spec.priority_class_name or ""),
         preemption_policy=sys.intern(spec.preemption_policy or ""),
-        gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        gates=tuple([g.name for g in spec.scheduling_gates]) if spec.scheduling_gates else (),
         node_selector=pool.part("selector", spec.node_selector, _SELECTOR, EMPTY),
         affinity=pool.part("affinity", spec.affinity, _AFFINITY, EMPTY),
         tolerations=pool.part("tolerations", spec.tolerations, _TOLERATIONS, ()),
         topology_spread=pool.part("spread", spec.topology_spread_constraints, _SPREAD, ()),
         host_ports=_host_ports(main, init),
-        volumes=read_volumes(spec.volumes or (), pool),
+        volumes=read_volumes(spec.volumes, pool),
         resource_claims=_claims(spec, status),
         containers=main.containers,
         init_containers=init.containers,
@@ -89,14 +95,12 @@ def _group(family: Family, namespace: str, annotations: Mapping[str, str]) -> st
     return sys.intern(f"{namespace}/{name}") if name else ""
 
 
-def _owner(owners: Sequence[Owner]) -> str:
-    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
-    for owner in sorted(owners, key=lambda owner: not owner.controller)[:1]:
-        return sys.intern(owner.uid or f"{owner.kind}/{owner.name}")
-    return ""
+def _conditions(text: bytes) -> Sequence[Object]:
+    conditions = decode(_CONDITIONS, "status.conditions", text)
+    return [_condition(condition) for condition in conditions]
 
 
-def _condition(wire: ConditionWire) -> dict[str, Any]:
+def _condition(wire: ConditionWire) -> Object:
     condition = {"type": sys.intern(wire.type), "status": sys.intern(wire.status or "")}
     if wire.reason:
         condition["reason"] = sys.intern(wire.reason)

@@ -33,12 +33,14 @@ class Pool:
 
     def part(self, kind: str, raw: Raw | bytes, build: Callable[[bytes], T], absent: T) -> T:
         """``build(text)``, once for each text; ``absent`` where the part is missing or null."""
-        text = bytes(raw)
-        if not text or text == b"null":
+        if not raw:
             return absent
+        text = bytes(raw)
         parts = self._parts[kind]
         part: T | None = parts.get(text)
         if part is None:
+            if text == b"null":
+                return absent
             part = self._add(parts, text, build(text))
         return part
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ from msgspec import Raw
 
 from pumice._gc import gc_paused
 from pumice.manifests import kai, nodes, others, volcano
-from pumice.manifests.files import Item, documents, flatten
+from pumice.manifests.files import STDIN, Item, documents_of, flatten, manifest_files, place_of
+from pumice.manifests.json_files import CutError, check_complete
 from pumice.manifests.links import link
 from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
 from pumice.manifests.pool import Pool, encoded
@@ -68,8 +69,23 @@ def load(paths: Iterable[str | Path], *, default_queue: str = "default") -> Inve
 
     :raises ManifestError: a file cannot be read at all.
     """
+    paths = list(paths)
     with gc_paused():
-        return read_objects(documents(paths), default_queue=default_queue)
+        try:
+            in_blocks = STDIN not in paths  # it cannot be read twice
+            return _read_files(paths, default_queue, in_blocks=in_blocks)
+        except CutError:
+            return _read_files(paths, default_queue, in_blocks=False)
+
+
+def _read_files(paths: Sequence[str | Path], default_queue: str, *, in_blocks: bool) -> Inventory:
+    reading = _Reading(Inventory(), default_queue, checks_syntax=in_blocks)
+    for file in manifest_files(paths):
+        before = reading.count
+        reading.take_all(documents_of(file, in_blocks=in_blocks))
+        if reading.count == before:
+            reading.report(place_of(file), "file", "holds no objects", "")
+    return reading.finish()
 
 
 def read_objects(
@@ -84,16 +100,20 @@ def read_objects(
     are counted in ``ignored_kinds``. ``into``: an inventory to add the objects to.
     """
     reading = _Reading(into or Inventory(), default_queue)
-    for where, item in items:
-        for place, single in flatten(where, item):
-            reading.take(place, single)
+    reading.take_all(items)
     return reading.finish()
 
 
 class _Reading:
-    def __init__(self, inventory: Inventory, default_queue: str) -> None:
+    def __init__(
+        self, inventory: Inventory, default_queue: str, *, checks_syntax: bool = False
+    ) -> None:
         self.inventory = inventory
+        self.checks_syntax = checks_syntax
+        """Whether items may be no complete JSON, which those that are decoded show."""
         self.default_queue = default_queue
+        self.count = 0
+        """Objects that were read, malformed ones included."""
         self.pool = Pool()
         self.ignored = Counter(inventory.ignored_kinds)
         self.pod_keys = {pod.key for pod in inventory.pods.values()}
@@ -105,18 +125,40 @@ class _Reading:
         self.undecided: list[tuple[str, Raw]] = []
         """Pods that name groups of both families; decided once all groups are read."""
 
-    def take(self, where: str, item: Item) -> None:
+    def take_all(self, items: Iterable[tuple[str, Item]]) -> None:
+        """Read all objects, also those in lists."""
+        for where, item in items:
+            if isinstance(item, Raw):
+                self.take(where, item, may_be_list=True)
+            else:
+                self._take_list(where, item)
+
+    def _take_list(self, where: str, item: Item) -> None:
+        for place, single in flatten(where, item):
+            self.take(place, single)
+
+    def take(self, where: str, item: Item, *, may_be_list: bool = False) -> None:
         """Read one object into the inventory, or report why not."""
+        self.count += 1
         try:
             raw = encoded(item)
             head = head_of(raw)
+            if may_be_list and head.kind.endswith("List"):
+                self.count -= 1
+                self._take_list(where, item)
+                return
             if not head.kind:
                 raise MalformedError("is not a Kubernetes object: it has no kind")
             if not head.api_version and head.kind != "List":
                 raise MalformedError("has no apiVersion")
-            self._dispatch(where, _group_of(head.api_version or ""), head.kind, raw)
+            self._dispatch(where, head.group, head.kind, raw)
         except MalformedError as error:
+            self.check_syntax(item)
             self.report(where, label_of(item), str(error), error.hint)
+
+    def check_syntax(self, item: Item) -> None:
+        if self.checks_syntax and isinstance(item, Raw):
+            check_complete(item)
 
     def report(self, where: str, label: str, message: str, hint: str = "") -> None:
         self.inventory.problems.append(Problem(where, label, message, hint))
@@ -128,11 +170,12 @@ class _Reading:
         elif name in _KINDS:
             self._fact(where, kind, _KINDS[name], raw)
         elif name in _STORED or group in _STORED_GROUPS:
-            key, content = others.read_other(kind, raw)
+            key, content = others.read_other(kind, raw, self.pool)
             self._store(self.inventory.others.setdefault(kind, {}), key, content)
         elif kind == "List":
             raise MalformedError("items: expected a list")
         else:
+            self.check_syntax(raw)
             self.ignored[f"{group}/{kind}" if group else kind] += 1
 
     def _fact(self, where: str, kind: str, how: Kind, raw: Raw) -> None:
@@ -161,15 +204,16 @@ class _Reading:
         pod = read_pod(raw, self.pool, family)
         annotations = pod.annotations
         if family is None and annotations.get(KAI_GROUP) and annotations.get(VOLCANO_GROUP):
-            self.undecided.append((where, raw))
+            self.undecided.append((where, raw.copy()))
             return
-        if pod.key in self.pod_keys:
+        key = pod.key
+        if key in self.pod_keys:
             raise MalformedError("is listed twice; the first one counts")
         if pod.uid in self.inventory.pods:
             other = self.inventory.pods[pod.uid].key
             raise MalformedError(f"has the uid of pod {other}")
         self.inventory.pods[pod.uid] = pod
-        self.pod_keys.add(pod.key)
+        self.pod_keys.add(key)
         if (family or family_of(annotations)) == "kai":
             self.kai_pods.append(pod)
 
@@ -191,11 +235,6 @@ class _Reading:
             self._pod(where, raw, "kai" if kai else "volcano")
         except MalformedError as error:
             self.report(where, label_of(raw), str(error), error.hint)
-
-
-def _group_of(api_version: str) -> str:
-    group, slash, _ = api_version.partition("/")
-    return group if slash else ""
 
 
 def label_of(item: Any) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pumice.manifests.containers import NO_CONTAINERS, ContainerSet
 from pumice.manifests.pod_wire import SpecWire, StatusWire
 from pumice.manifests.pool import Pool
-from pumice.manifests.wire import ANY_OBJECT, decode
+from pumice.manifests.wire import ANY_OBJECT, Object, decode
 from pumice.model.quantity import PODS
 from pumice.model.resources import Resource
 
@@ -20,6 +20,7 @@ def effective_request(
     family: Family,
     spec: SpecWire,
     status: StatusWire,
+    conditions: Sequence[Object],
     main: ContainerSet,
     init: ContainerSet,
     pool: Pool,
@@ -33,7 +34,9 @@ def effective_request(
         init,
         overhead,
         pod_level=_pod_level(spec, pool) if spec.resources else None,
-        resized=_resized(status, main, init, pool) if status.has_container_resources() else None,
+        resized=_resized(status, conditions, main, init, pool)
+        if status.has_container_resources()
+        else None,
     )
 
 
@@ -99,12 +102,16 @@ def _pod_level(spec: SpecWire, pool: Pool) -> dict[str, float]:
 
 
 def _resized(
-    status: StatusWire, main: ContainerSet, init: ContainerSet, pool: Pool
+    status: StatusWire,
+    conditions: Sequence[Object],
+    main: ContainerSet,
+    init: ContainerSet,
+    pool: Pool,
 ) -> dict[str, Resource]:
     """The resources of containers whose allocated or actual resources differ from the spec."""
     infeasible = status.resize == "Infeasible" or any(
-        condition.type == "PodResizePending" and condition.reason == "Infeasible"
-        for condition in status.conditions or ()
+        condition["type"] == "PodResizePending" and condition.get("reason") == "Infeasible"
+        for condition in conditions
     )
     specified = {c.name: c.requests for c in (*main.containers, *init.containers)}
     resized: dict[str, Resource] = {}

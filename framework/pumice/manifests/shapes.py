@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Required, TypedDict
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from pumice.manifests.wire import Count, Int32, Object, decode_checked
 
@@ -30,39 +31,45 @@ class NodeSelector(TypedDict, total=False):
     nodeSelectorTerms: list[NodeSelectorTerm]
 
 
-class PreferredNodeTerm(TypedDict):
+class Strict(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
+    """A constraint; a field that is not known must not be ignored."""
+
+
+class PreferredNodeTerm(Strict):
     weight: Int32
     preference: NodeSelectorTerm
 
 
-class NodeAffinity(TypedDict, total=False):
-    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector
-    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredNodeTerm]
+class NodeAffinity(Strict):
+    required_during_scheduling_ignored_during_execution: NodeSelector | UnsetType = UNSET
+    preferred_during_scheduling_ignored_during_execution: list[PreferredNodeTerm] | UnsetType = (
+        UNSET
+    )
 
 
-class PodAffinityTerm(TypedDict, total=False):
-    topologyKey: Required[str]
-    labelSelector: LabelSelector
-    namespaceSelector: LabelSelector
-    namespaces: list[str]
-    matchLabelKeys: list[str]
-    mismatchLabelKeys: list[str]
+class PodAffinityTerm(Strict):
+    topology_key: str
+    label_selector: LabelSelector | UnsetType = UNSET
+    namespace_selector: LabelSelector | UnsetType = UNSET
+    namespaces: list[str] | UnsetType = UNSET
+    match_label_keys: list[str] | UnsetType = UNSET
+    mismatch_label_keys: list[str] | UnsetType = UNSET
 
 
-class PreferredPodTerm(TypedDict):
+class PreferredPodTerm(Strict):
     weight: Int32
-    podAffinityTerm: PodAffinityTerm
+    pod_affinity_term: PodAffinityTerm
 
 
-class PodAffinity(TypedDict, total=False):
-    requiredDuringSchedulingIgnoredDuringExecution: list[PodAffinityTerm]
-    preferredDuringSchedulingIgnoredDuringExecution: list[PreferredPodTerm]
+class PodAffinity(Strict):
+    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | UnsetType = UNSET
+    preferred_during_scheduling_ignored_during_execution: list[PreferredPodTerm] | UnsetType = UNSET
 
 
-class Affinity(TypedDict, total=False):
-    nodeAffinity: NodeAffinity
-    podAffinity: PodAffinity
-    podAntiAffinity: PodAffinity
+class Affinity(Strict):
+    node_affinity: NodeAffinity | UnsetType = UNSET
+    pod_affinity: PodAffinity | UnsetType = UNSET
+    pod_anti_affinity: PodAffinity | UnsetType = UNSET
 
 
 class Toleration(TypedDict, total=False):
@@ -120,11 +127,6 @@ class EphemeralSource(TypedDict, total=False):
 
 class ValueFrom(TypedDict, total=False):
     configMapKeyRef: ConfigMapRef
-
-
-class EnvVar(TypedDict, total=False):
-    name: str
-    valueFrom: ValueFrom
 
 
 class EnvFrom(TypedDict, total=False):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
+from pumice.manifests.metadata import MetadataWire, ObjectDecoder, read_metadata
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.shapes import (
     Condition,
@@ -21,11 +22,8 @@ from pumice.manifests.wire import (
     Count,
     Int32,
     MalformedError,
-    Metadata,
     Object,
-    ObjectDecoder,
     decode,
-    epoch,
 )
 from pumice.model.facts import (
     UNLIMITED,
@@ -70,18 +68,17 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
     In ``capability``, cpu and memory are unlimited where they are missing or zero. A missing scalar
     is unlimited, too, and stays missing.
     """
-    meta, spec, status = _QUEUE.parts(raw)
-    name = meta.named()
+    meta, spec, status = _QUEUE.parts(raw, pool)
     devices: dict[str, Object] = {}
     limit = _queue_resources("capability", spec.capability, devices)
     if limit is not None:
         limit.cpu = limit.cpu or UNLIMITED
         limit.memory = limit.memory or UNLIMITED
     return Queue(
-        name=name,
+        name=meta.name,
         family="volcano",
         # Volcano never reads the parent of the root queue.
-        parent="" if name == "root" else spec.parent or "",
+        parent="" if meta.name == "root" else spec.parent or "",
         weight=1 if spec.weight is None else spec.weight,
         priority=spec.priority or 0,
         reclaimable=spec.reclaimable is not False,
@@ -91,11 +88,11 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
             "guarantee", spec.guarantee.resource if spec.guarantee else None, devices
         ),
         limit=limit,
-        labels=meta.labels or EMPTY,
-        annotations=meta.annotations or EMPTY,
+        labels=meta.labels,
+        annotations=meta.annotations,
         affinity=pool.part("queue affinity", spec.affinity, _QUEUE_AFFINITY, EMPTY),
         device_limits=devices,
-        created=epoch(meta.creation_timestamp),
+        created=meta.created,
     )
 
 
@@ -162,8 +159,8 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
     ``quota_min_resources`` has every name of minResources, also those that are not resources of
     a node (``requests.cpu``), because quotas are compared by name.
     """
-    meta, spec, status = _GROUP.parts(raw)
-    name, namespace = meta.named(), meta.namespace or "default"
+    meta, spec, status = _GROUP.parts(raw, pool)
+    name, namespace = meta.name, meta.namespace or "default"
     listed = spec.min_resources
     group = PodGroup(
         uid=f"{namespace}/{name}",
@@ -175,9 +172,9 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
         min_task_member=spec.min_task_member or EMPTY,
         min_resources=None if listed is None else pool.resource_list("spec.minResources", listed),
         priority_class=spec.priority_class_name or "",
-        labels=meta.labels or EMPTY,
-        annotations=meta.annotations or EMPTY,
-        created=epoch(meta.creation_timestamp),
+        labels=meta.labels,
+        annotations=meta.annotations,
+        created=meta.created,
         phase=status.phase or "",
         conditions=_conditions(status.conditions),
         network_topology=_network_topology(spec.network_topology),
@@ -221,7 +218,7 @@ class HyperNodeSpec(Struct, rename="camel", gc=False):
 
 
 class HyperNodeWire(Struct, gc=False):
-    metadata: Metadata | None = None
+    metadata: MetadataWire | None = None
     spec: HyperNodeSpec | None = None
 
 
@@ -230,19 +227,18 @@ _HYPER_NODE = msgspec.json.Decoder(HyperNodeWire)
 
 def read_hypernode(raw: Raw, pool: Pool) -> HyperNode:
     wire = decode(_HYPER_NODE, "", raw)
-    meta = wire.metadata or Metadata()
-    name = meta.named()
+    meta = read_metadata(wire.metadata, pool)
     if wire.spec is None:
         raise MalformedError("has no spec")
     members = wire.spec.members or ()
     for number, member in enumerate(members):
         _check_pattern(number, member)
     return HyperNode(
-        name=name,
+        name=meta.name,
         tier=wire.spec.tier,
         tier_name=wire.spec.tier_name or "",
         members=[{**member} for member in members],
-        labels=meta.labels or EMPTY,
+        labels=meta.labels,
     )
 
 

@@ -19,6 +19,7 @@ from pumice.manifests.shapes import (
 )
 from pumice.manifests.wire import ANY_OBJECT, Object, decode
 
+_VOLUMES = msgspec.json.Decoder(list[dict[str, Raw]])
 _NAME = msgspec.json.Decoder(str)
 _SOURCES = {
     kind: checked(shape, f"spec.volumes[].{kind}")
@@ -31,13 +32,18 @@ _SOURCES = {
 }
 
 
-def read_volumes(volumes: Sequence[dict[str, Raw]], pool: Pool) -> Sequence[Object]:
+def read_volumes(raw: Raw, pool: Pool) -> Sequence[Object]:
     """Every volume as it is, the sources shared between pods.
 
     Projected volumes lose their names: the token volume of each pod has a random one, and pods
     that differ only in it have the same requirements.
     """
-    return [_volume(volume, pool) for volume in volumes]
+
+    def build(text: bytes) -> Sequence[Object]:
+        volumes = decode(_VOLUMES, "spec.volumes", text)
+        return [_volume(volume, pool) for volume in volumes]
+
+    return pool.part("volumes", raw, build, ())
 
 
 def _volume(volume: dict[str, Raw], pool: Pool) -> Object:

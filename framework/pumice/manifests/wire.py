@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 T = TypeVar("T")
-Spec = TypeVar("Spec")
-Status = TypeVar("Status")
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -30,37 +28,20 @@ class MalformedError(ValueError):
         """What to write instead."""
 
 
-class Owner(Struct, gc=False):
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-
-
-class Metadata(Struct, rename="camel", gc=False):
-    name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
-    owner_references: list[Owner] | None = None
-
-    def named(self) -> str:
-        if not self.name:
-            raise MalformedError("has no metadata.name")
-        return self.name
-
-
-class Head(Struct, rename="camel", gc=False):
-    """Version and kind of an object."""
-
+class HeadWire(Struct, rename="camel", gc=False):
     api_version: str | None = None
     kind: str | None = None
 
 
-HEAD = msgspec.json.Decoder(Head)
+class Head(NamedTuple):
+    """API group, version and kind of an object; empty: not stated."""
+
+    group: str
+    api_version: str
+    kind: str
+
+
+HEAD = msgspec.json.Decoder(HeadWire)
 # The API server writes these two first, so that the rest need not be decoded.
 _OPENING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([^"\\]+)",\s*"kind":\s*"([^"\\]+)"')
 
@@ -71,9 +52,17 @@ def head_of(raw: Raw) -> Head:
     :raises MalformedError: it is not an object.
     """
     match = _OPENING.match(raw)
-    if match is None:
-        return decode(HEAD, "", raw)
-    return Head(match[1].decode("utf-8", "replace"), match[2].decode("utf-8", "replace"))
+    if match is not None:
+        return _head(match[1], match[2])
+    wire = decode(HEAD, "", raw)
+    return _head((wire.api_version or "").encode(), (wire.kind or "").encode())
+
+
+@lru_cache(maxsize=256)
+def _head(api_version: bytes, kind: bytes) -> Head:
+    version = api_version.decode("utf-8", "replace")
+    group, slash, _ = version.partition("/")
+    return Head(group if slash else "", version, kind.decode("utf-8", "replace"))
 
 
 def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
@@ -91,35 +80,6 @@ def decode(decoder: msgspec.json.Decoder[T], at: str, text: Raw | bytes) -> T:
         raise MalformedError("holds text that is not UTF-8") from None
     except RecursionError:
         raise MalformedError("is nested too deeply") from None
-
-
-class _ObjectWire(Struct, Generic[Spec, Status], gc=False):
-    metadata: Metadata | None = None
-    spec: Spec | None = None
-    status: Status | None = None
-
-
-class ObjectDecoder(Generic[Spec, Status]):
-    """Decodes the objects of one kind; a part that is missing or null is an empty one.
-
-    ``Raw`` is the type of a part that is not read.
-    """
-
-    def __init__(self, spec: type[Spec], status: type[Status]) -> None:
-        self._spec = spec
-        self._status = status
-        self._decoder: msgspec.json.Decoder[_ObjectWire[Spec, Status]] = msgspec.json.Decoder(
-            _ObjectWire[spec, status]  # type: ignore[valid-type]
-        )
-
-    def parts(self, raw: Raw) -> tuple[Metadata, Spec, Status]:
-        """Metadata, spec and status of an object."""
-        wire = decode(self._decoder, "", raw)
-        return (
-            wire.metadata or Metadata(),
-            wire.spec or self._spec(),
-            wire.status or self._status(),
-        )
 
 
 def decode_checked(check: msgspec.json.Decoder[Any], at: str, text: bytes) -> Any:
@@ -159,13 +119,6 @@ def _type_names(match: re.Match[str]) -> str:
     if len(names) > 1:
         names = [name for name in names if name != "null"]
     return " or ".join(_TYPES.get(name, f"`{name}`") for name in names)
-
-
-def epoch(time: datetime | None) -> float:
-    """Seconds since 1970, 0.0 for no time."""
-    if time is None:
-        return 0.0
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 _DURATION = re.compile(r"([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)", re.ASCII)

@@ -11,6 +11,8 @@ from pumice.model.facts import HyperNode, Node
 ROOT = "<cluster-top-hypernode>"
 """The name of the virtual hypernode above all nodes."""
 
+_MAX_DEPTH = 100
+
 
 class HyperNodeTree:
     """Hypernodes by name: tier, children, parent, and the nodes below each."""
@@ -32,7 +34,8 @@ class HyperNodeTree:
         """Names of all nodes below each hypernode, sorted."""
         self._lowest: dict[str, str] | None = None
         by_name = {h.name: h for h in sorted(hyper_nodes, key=lambda h: h.name)}
-        direct = {name: self._direct_nodes(h, nodes) for name, h in by_name.items()}
+        known = {node.name for node in nodes}
+        direct = {name: self._direct_nodes(h, nodes, known) for name, h in by_name.items()}
         for name, hyper_node in by_name.items():
             self.tier[name] = hyper_node.tier
             if hyper_node.tier_name:
@@ -73,14 +76,14 @@ class HyperNodeTree:
         return sorted(names)
 
     @staticmethod
-    def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node]) -> set[str]:
+    def _direct_nodes(hyper_node: HyperNode, nodes: Sequence[Node], known: set[str]) -> set[str]:
         names: set[str] = set()
         for member in hyper_node.members:
             if member.get("type") != "Node":
                 continue
             selector = member.get("selector", {})
             if exact := selector.get("exactMatch"):
-                names |= {node.name for node in nodes if node.name == exact.get("name")}
+                names.update({exact.get("name", "")} & known)
             if regex := selector.get("regexMatch"):
                 pattern = re.compile(regex.get("pattern", ""))
                 names |= {node.name for node in nodes if pattern.search(node.name)}
@@ -93,6 +96,11 @@ class HyperNodeTree:
     ) -> set[str]:
         if name in above:
             self._broken(f"hypernodes form a cycle: {' > '.join((*above, name))}")
+            return set()
+        if name in self.nodes:
+            return set(self.nodes[name])
+        if len(above) >= _MAX_DEPTH:
+            self._broken(f"hypernodes are nested more than {_MAX_DEPTH} deep")
             return set()
         below = set(direct[name])
         for child in self.children[name]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import tomli
-import yaml
 from msgspec import Raw, Struct
 
+from pumice._bounded import TextError, load_toml, utf8, yaml_documents
 from pumice._nearest import near_file
 from pumice.errors import ScenarioError
 
@@ -105,9 +104,11 @@ def _is_scenario(file: Path) -> bool:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return utf8(path.read_bytes())
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror or error}") from None
+    except TextError as error:
+        raise ScenarioError(error.at(str(path)), hint=error.hint) from None
 
 
 def _as_json(path: Path, text: bytes) -> bytes:
@@ -121,20 +122,18 @@ def _as_json(path: Path, text: bytes) -> bytes:
         raise ScenarioError(f"{path}: not UTF-8: {error.reason}") from None
     except msgspec.DecodeError as error:
         raise ScenarioError(f"{path}{_json_place(text, str(error))}") from None
-    except tomli.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}:{error.lineno}: {error.msg}") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark else ""
-        raise ScenarioError(f"{path}{line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except TextError as error:
+        raise ScenarioError(error.at(str(path)), hint=error.hint) from None
+    except RecursionError:
+        raise ScenarioError(f"{path}: nested too deeply") from None
+    except (ValueError, TypeError) as error:
         raise ScenarioError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
 def _plain(path: Path, text: bytes) -> Any:
     if path.suffix == ".toml":
-        return tomli.loads(text.decode())
-    documents = list(yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return load_toml(text.decode())
+    documents = [document for _, document in yaml_documents(text, timestamps=True)]
     # Several documents are a stream of manifests.
     return documents[0] if len(documents) == 1 else documents
 

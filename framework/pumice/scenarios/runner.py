@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import tomli
 from msgspec import Raw
 
+from pumice._bounded import TextError, load_toml, text_of
 from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
@@ -75,7 +75,8 @@ class Runner:
         except Exception as error:  # a faulty plugin or action fails its scenario only
             return replace(blank, error=f"{type(error).__name__}: {error}{_place(error)}")
 
-    def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
+    def scheduler(self, scenario: Scenario, file: Path) -> tuple[Scheduler, ScenarioBackend]:
+        """A scheduler before its first cycle on the scenario's cluster, and that cluster."""
         policy = self._policy(scenario, file)
         extra = scenario.facts()
         queue = policy.scheduler.default_queue
@@ -90,7 +91,12 @@ class Runner:
             eviction_takes=extra.eviction_takes,
             deleted_jobs=[uid for uid, job in extra.jobs.items() if job.delete_job_in_test],
         )
-        scheduler = Scheduler(backend, policy, verify=self._check)
+        return Scheduler(backend, policy, verify=self._check), backend
+
+    def _run(self, scenario: Scenario, file: Path, blank: Result) -> Result:
+        scheduler, backend = self.scheduler(scenario, file)
+        extra, now = scenario.facts(), backend.now()
+        queue = scheduler.policy.scheduler.default_queue
         for number in range(1, scenario.cycles + 1):
             if number > 1:
                 backend.advance()
@@ -145,8 +151,10 @@ class Runner:
             if dialect == "pumice":
                 return load_policy(path, env={}, catalog=self._catalog)
             try:
-                config, where = tomli.loads(path.read_text(encoding="utf-8")), str(path)
-            except (OSError, ValueError) as error:
+                config, where = load_toml(text_of(path.read_bytes())), str(path)
+            except TextError as error:
+                raise ScenarioError(f"config: {error.at(str(path))}", hint=error.hint) from None
+            except OSError as error:
                 raise ScenarioError(f"config: {path}: {error}") from None
         if params is not None:
             config = with_params(config, params)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pumice import deprecated
 from pumice._nearest import did_you_mean
@@ -12,16 +13,19 @@ from pumice.combine import Answer, Impl, Tiers
 from pumice.errors import PluginError
 from pumice.hookspecs import POINTS, PROJECT, ExtensionPoint
 from pumice.plugin import Plugin
+from pumice.session.answer_checks import answer_check
 
 if TYPE_CHECKING:
     from pumice.config import PluginEntry
     from pumice.ledger import Ledger
+    from pumice.model.cluster import Cluster
     from pumice.model.facts import Queue
     from pumice.model.job import Job, SubJob
     from pumice.model.nodes import NodeHandle, NodeView
     from pumice.model.resources import Resource
     from pumice.model.task import Task
-    from pumice.solver.plan import Plan
+    from pumice.session.fact_check import FactCheck
+    from pumice.solver.plan import LostVictims, Plan
     from pumice.verdicts import BindContext, EvictionContext, FitError, Refusal
 
 
@@ -50,22 +54,43 @@ BoundPlugin = tuple["PluginEntry", Plugin]
 """A plugin entry of the policy with the instance that this session made for it."""
 
 
+NotOpen = Mapping[str, PluginError]
+"""Plugins that take no part in the cycle, by name, each with the reason."""
+
+
 def implementations(
-    point: ExtensionPoint, tiers: Sequence[Sequence[BoundPlugin]]
+    point: ExtensionPoint,
+    tiers: Sequence[Sequence[BoundPlugin]],
+    *,
+    not_open: NotOpen = MappingProxyType({}),
+    cluster: Cluster | None = None,
 ) -> list[list[tuple[Impl, Plugin]]]:
-    """The enabled implementations of a point, tier by tier, in policy order."""
+    """The enabled implementations of a point, tier by tier, in policy order.
+
+    One that is ``not_open`` is left out, or raises the reason where it could refuse something.
+    """
     found = []
     for tier in tiers:
         row = []
         for entry, plugin in tier:
-            method = getattr(plugin, point.name, None)
+            reason = not_open.get(entry.name)
+            method = getattr(plugin if reason is None else entry.cls, point.name, None)
             if method is None or not hasattr(method, _IMPL_MARK):
                 continue
-            if not entry.answers(point.name):
+            if not entry.answers(point.name) or (reason is not None and not point.guards):
                 continue
-            row.append((Impl(entry.name, bind(method, point.args), entry.source.label), plugin))
+            fn = bind(method, point.args) if reason is None else _raising(reason)
+            check = answer_check(point, cluster)
+            row.append((Impl(entry.name, fn, entry.source.label, check, method), plugin))
         found.append(row)
     return found
+
+
+def _raising(reason: PluginError) -> Answer:
+    def refuse(*_: Any) -> NoReturn:
+        raise reason.repeated()
+
+    return refuse
 
 
 class Dispatch:
@@ -100,6 +125,7 @@ class Dispatch:
     preempt_victim_filter: Callable[[Job, Job], bool]
     reclaim_scenario_validator: Callable[[Plan], bool]
     preempt_scenario_validator: Callable[[Plan], bool]
+    refuses_reclaim: Callable[[Job, Sequence[LostVictims]], bool]
     on_job_solution_start: Callable[[], None]
     overused: Callable[[Queue], bool]
     preemptive: Callable[[Queue, Sequence[Task]], bool]
@@ -138,7 +164,11 @@ class Dispatch:
         on_error: Callable[[PluginError], None],
         ledger: Ledger | None = None,
         points: Mapping[str, ExtensionPoint] = POINTS,
+        cluster: Cluster | None = None,
+        not_open: NotOpen = MappingProxyType({}),
+        fact_check: FactCheck | None = None,
     ) -> None:
+        self._settings = (on_error, ledger, points, cluster, fact_check)
         self.voters: dict[str, list[list[tuple[Impl, Plugin]]]] = {}
         """By extension point and tier: the implementations that are asked."""
         self.position = {
@@ -146,8 +176,22 @@ class Dispatch:
             for number, (entry, _) in enumerate(bound for tier in tiers for bound in tier)
         }
         """Plugin name → its position in the policy."""
+        self.compile(tiers, not_open)
+
+    def compile(
+        self,
+        tiers: Sequence[Sequence[BoundPlugin]],
+        not_open: NotOpen,
+    ) -> None:
+        """Compile every extension point, as if plugins that are ``not_open`` refused."""
+        on_error, ledger, points, cluster, fact_check = self._settings
         for point in points.values():
-            voters = implementations(point, tiers)
+            voters = implementations(point, tiers, not_open=not_open, cluster=cluster)
+            if fact_check is not None:
+                voters = [
+                    [(fact_check.watched(point.name, impl), plugin) for impl, plugin in tier]
+                    for tier in voters
+                ]
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
             # Node queries are asked, and recorded, for many nodes at once (see voters).
             if watcher is not None and point.base not in _ABOUT_NODES:

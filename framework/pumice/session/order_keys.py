@@ -9,6 +9,7 @@ from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
 from pumice.model.cursors import JobCursor
 from pumice.model.job import Job
+from pumice.session.answer_checks import sort_key
 
 if TYPE_CHECKING:
     from pumice.model.facts import Queue
@@ -86,6 +87,8 @@ class _Abstain:
 
 
 _ABSTAIN = _Abstain()
+_PLAIN = frozenset({bool, int, float, str})
+"""Types of keys that can be compared with every other of their type, NaN excepted."""
 
 
 def key_functions(
@@ -105,13 +108,23 @@ def _abstaining(
 ) -> Callable[[Any], Any]:
     """A key function that abstains where the plugin answers None or raises."""
     fn = impl.fn
+    first: Any = None
+    plain: Any = None  # the type of the keys, where all of that type can be compared
 
     def key(item: Any) -> Any:
+        nonlocal first, plain
         try:
             answer = fn(item)
-        except Exception as exc:
-            on_error(plugin_error(form, impl, exc))
+            if type(answer) is plain and answer == answer:
+                return answer
+            if answer is None:
+                return _ABSTAIN
+            if first is None:
+                first = sort_key(answer, answer)
+                plain = type(answer) if type(answer) in _PLAIN else None
+            return sort_key(answer, first)
+        except BaseException as exc:
+            on_error(plugin_error(form, impl, exc, (item,)))
             return _ABSTAIN
-        return _ABSTAIN if answer is None else answer
 
     return key

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pumice.combine import fail, plugin_error
+from pumice.combine import Compare, fail, plugin_error
 from pumice.decisions import Bind, Decisions, Eviction
-from pumice.errors import PluginError
+from pumice.errors import DeadlinePassed, PluginError
+from pumice.faults import FaultLog
 from pumice.log import logger
 from pumice.model.facts import EvictionLog, Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
-from pumice.session.dispatch import BoundPlugin, Dispatch
+from pumice.session.containment import Turn, make_plugins, open_plugins
+from pumice.session.dispatch import Dispatch
 from pumice.session.evictions import EvictionGuard
+from pumice.session.fact_check import FactCheck
 from pumice.session.nodes.queries import NodeQueries
 from pumice.session.order import Order
 from pumice.session.shard import Shard
 from pumice.session.statement import Statement
 from pumice.status import eviction_reason
-from pumice.verdicts import BindContext
+from pumice.verdicts import BindContext, Refusal
 
 if TYPE_CHECKING:
     from pumice.config import Policy
+    from pumice.deadline import Deadline
     from pumice.ledger import Ledger
     from pumice.model.cluster import Cluster
     from pumice.model.nodes import NodeTable
@@ -49,6 +52,7 @@ class Session:
         verify: bool = False,
         memory: dict[str, Any] | None = None,
         eviction_log: EvictionLog | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.cluster = cluster
         """The cluster of the cycle."""
@@ -73,9 +77,18 @@ class Session:
         self.current_action = ""
         """The name of the action that runs."""
         self.plugin_errors: list[PluginError] = []
-        """What plugins raised in this cycle."""
+        """What plugins and actions did wrong in this cycle, each fault once."""
         self.pipelined: dict[str, Task] = {}
         """By uid: the tasks that statements pipelined, in that order; some may be undone since."""
+        self._fault_log = FaultLog(self.decisions.faults)
+        self.left_out: dict[str, PluginError] = {}
+        """Plugins that could not be opened and take no part in the cycle, with the reason."""
+        self._deadline = deadline
+        """When the cycle must end; None: it may take as long as it likes."""
+        self._deadline_reported = False
+        """Whether a fault says where the cycle was when its deadline passed."""
+        self._is_broken = False
+        """Whether what an action did could not be undone."""
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
         self.state: dict[str, Any] = {}
@@ -88,25 +101,31 @@ class Session:
         self._hyper_rows: dict[str, np.ndarray] = {}
         self.shard = Shard.of(cluster, policy.scheduler)
         """The nodes that this scheduler is responsible for."""
-        tiers: list[list[BoundPlugin]] = [
-            [(entry, entry.cls(self, entry.options, entry.name)) for entry in tier]
-            for tier in policy.tiers
-        ]
+        self._fact_check = FactCheck(cluster.inventory) if verify else None
+        """With ``--check``: finds who changes facts."""
+        tiers = make_plugins(self)
         self.plugins = {entry.name: plugin for tier in tiers for entry, plugin in tier}
         """The plugin instances by name."""
-        self.ask = Dispatch(tiers, on_error=self.report, ledger=ledger, points=policy.points)
-        """Every extension point as one function."""
-        self.order = Order(
-            self.ask,
-            on_error=self.report,
-            journal=cluster.job_journal,
-            by_keys=self.uses("order_keys"),
+        self.ask = Dispatch(
+            tiers,
+            on_error=self._abstained,
+            ledger=ledger,
+            points=policy.points,
+            cluster=cluster,
+            not_open=self.left_out,
+            fact_check=self._fact_check,
         )
+        """Every extension point as one function."""
+        self.order: Order = self._orders()
         """Which queue, job or task goes first."""
+        self.nodes.reports_changes = self.uses("node_cache")
+        if open_plugins(self):
+            self.ask.compile(tiers, self.left_out)
+            self.order = self._orders()
+        if self._fact_check is not None:
+            self._fact_check.compare("the plugins were opened")
         self.evictions = EvictionGuard(self, eviction_log or EvictionLog())
         """What evictions must satisfy, and what earlier ones reserved."""
-        self.nodes.reports_changes = self.uses("node_cache")
-        self.ask.on_session_open()
         cluster.snapshot_cache.close()
         # After on_session_open, because a plugin's scope may depend on what it did there.
         self.queries = NodeQueries(self, verify=verify)
@@ -115,6 +134,14 @@ class Session:
         self._pre_bind_rollback = {
             impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier
         }
+
+    def _orders(self) -> Order:
+        return Order(
+            self.ask,
+            on_error=self._abstained,
+            journal=self.cluster.job_journal,
+            by_keys=self.uses("order_keys"),
+        )
 
     # -- what the policy says
 
@@ -129,6 +156,11 @@ class Session:
     def uses(self, shortcut: str) -> bool:
         """Whether a shortcut is taken; the policy may do without (see :mod:`pumice.shortcuts`)."""
         return self.policy.uses(shortcut)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no action may run any more: the deadline has passed, or the state is broken."""
+        return self._is_broken or (self._deadline is not None and self._deadline.passed)
 
     # -- jobs and sub-jobs
 
@@ -155,23 +187,42 @@ class Session:
         return Statement(self)
 
     def turn(self, job: Job | None = None) -> Turn:
-        """A block that decides about one job: a plugin that raises ends the block and no more.
+        """A block that decides about one job: whatever is raised ends the block and no more.
 
-        The statements opened in the block are discarded, and the job's reason names the plugin.
-        ``job`` is None for a decision about no job in particular.
+        The statements opened in the block are discarded, and the job's reason names the plugin or
+        action. ``job`` is None for a decision about no job in particular.
         """
         return Turn(self, job)
 
     def report(self, error: PluginError) -> None:
-        """Record a plugin's error that is not raised; raise it where the policy says so."""
-        self.plugin_errors.append(error)
-        if self.ledger is not None:
-            self.ledger.record(
-                "plugin_error", point=error.point, plugin=error.plugin, text=str(error)
-            )
+        """Record a fault that is not raised; raise it where the policy says so."""
+        if self._fault_log.add(error):
+            self.plugin_errors.append(error)
+            if self.ledger is not None:
+                self.ledger.record(
+                    "plugin_error", point=error.point, plugin=error.plugin, text=str(error)
+                )
+            logger.debug("{}", error)
+        if isinstance(error.__cause__, DeadlinePassed):
+            self._deadline_reported = True
         if self.policy.scheduler.on_plugin_error == "raise":
             raise error
-        logger.warning("{}", error)
+
+    def _abstained(self, error: PluginError) -> None:
+        """Report a fault in an answer that the combination rule can do without."""
+        self.report(error)
+        point = self.policy.points.get(error.point)
+        if self._deadline is not None and point is not None and isinstance(point.rule, Compare):
+            self._deadline.check()  # an undo, where other rules report, must not be cut short
+
+    def _leave_out(self, error: PluginError) -> None:
+        """A plugin could not be opened: it takes no part in the cycle.
+
+        What it would have been asked to allow is refused, so that nothing is decided that it would
+        have forbidden; its orders and scores are left out.
+        """
+        self.left_out[error.plugin] = error
+        self.report(error)
 
     def undone(self, objection: object) -> None:
         """Take what plugins answered to an undo, which they cannot refuse; errors are reported."""
@@ -199,6 +250,10 @@ class Session:
             self.report(error)
             task.job.plugin_errors.append(str(error))
             refusal = str(error)
+        else:
+            if refusal is not None:
+                text = f"the bind of {task.key} to {node} was refused: {refusal}"
+                task.job.refusals.append(Refusal("BindRefused", text))
         if refusal is not None:
             self.refused_binds[task.uid] = refusal
             logger.warning("bind of {} to {} refused: {}", task.key, node, refusal)
@@ -221,11 +276,13 @@ class Session:
             for impl in self._pre_bind:
                 try:
                     refusal = impl.fn(context)
-                except Exception as exc:
-                    fail("pre_bind", impl, exc)
+                    if refusal is not None:
+                        refusal = impl.check(refusal, (context,))
+                except BaseException as exc:
+                    fail("pre_bind", impl, exc, (context,))
                 if refusal is not None:
                     self._unprepare_bind(context, prepared)
-                    return str(refusal)
+                    return f"{impl.plugin}: {refusal}"
                 prepared.append(impl.plugin)
             context.annotations.update(self.ask.bind_request_mutate(context.task, context.node))
         except PluginError:
@@ -239,8 +296,8 @@ class Session:
             if impl is not None:
                 try:
                     impl.fn(context)
-                except Exception as exc:
-                    self.report(plugin_error("pre_bind_rollback", impl, exc))
+                except BaseException as exc:
+                    self.report(plugin_error("pre_bind_rollback", impl, exc, (context,)))
 
     def unplace(self, task: Task) -> None:
         """Undo a placement that an earlier statement kept."""
@@ -275,33 +332,3 @@ class Session:
         if errors is None or errors.is_resolvable:
             return None
         return np.flatnonzero(~errors.unresolvable(len(self.nodes)))
-
-
-class Turn:
-    """The block of :meth:`Session.turn`; a class, because a generator would cost more per job."""
-
-    __slots__ = ("_job", "_mark", "_session")
-
-    def __init__(self, session: Session, job: Job | None) -> None:
-        self._session = session
-        self._job = job
-        self._mark = len(session._open_statements)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, PluginError):
-            return False
-        session, job = self._session, self._job
-        for statement in reversed(session._open_statements[self._mark :]):
-            statement.discard()
-        session.report(error)
-        if job is not None:
-            job.plugin_errors.append(str(error))
-        return True

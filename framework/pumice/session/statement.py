@@ -264,10 +264,11 @@ class Statement:
 
         A bind that a plugin refuses is undone; the others are carried out. Evictions that do not
         satisfy ``[evictions]`` of the policy are not carried out, nor is anything else of the
-        statement: it is undone, the claimants get the reason, and the answer is False.
+        statement: it is undone, and the claimants get the reason. Answers whether everything was
+        carried out.
         """
         self._require_open()
-        session = self._session
+        session, complete = self._session, True
         if session.evictions.active and self._evicts:
             objection = session.evictions.admit(self)
             if objection is not None:
@@ -281,10 +282,11 @@ class Statement:
             elif op.kind is Kind.ALLOCATE and op.task.status is _S.ALLOCATED:
                 refusal = session.decide_bind(op.task, op.row)
                 if refusal is not None:
+                    complete = False
                     undo_place(self._session, op, exact=self._exact)
         self._note_pipelined()
         self._close("commit")
-        return True
+        return complete
 
     def _note_pipelined(self) -> None:
         for op in self._operations:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import add
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from pumice.model.task import Task
 
 Request = tuple[tuple[int, int], ...]
 """A task's request: dimensions and amounts."""
+FreedRows = dict[int, list[int]]
+"""By row: amounts of the requested dimensions that evictions release, or that are free then."""
 RequestCounts = Mapping[Request, int]
 """How many tasks have which request."""
 
@@ -28,8 +32,8 @@ class CapacityBound:
     A node fits at most floor(free / request) tasks with a request, and none where the filters
     reject the tasks for the whole cycle. Evicting victims adds what they hold to free, and every
     placement takes from it, also that of a victim that is placed again. So if the nodes fit fewer
-    tasks than the claimant has, the simulation fails. Victims that share GPUs are not counted:
-    they may release a whole GPU.
+    tasks than the claimant has, the simulation fails. Victims that share GPUs must not
+    be counted: they may release a whole GPU.
     """
 
     def __init__(
@@ -66,56 +70,68 @@ class CapacityBound:
                 for table in tables:
                     table.open(row, free)
 
-    def may_fit(
-        self, wanted: RequestCounts, victims: Sequence[Task], *, with_victims: bool = False
-    ) -> bool:
-        """Whether the wanted tasks may fit once these victims have been evicted.
+    def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
+        """Whether the wanted tasks may fit once victims have released these amounts."""
+        free_on: FreedRows | None = None
+        for request, count in wanted.items():
+            table = self._tables[request][0] if request else None
+            if table is None or count <= table.total:
+                continue
+            if free_on is None:
+                free_on = self._free_with(released)
+            if count > table.total_with(free_on):
+                return False
+        return True
 
-        ``with_victims``: and the victims themselves, on any node.
+    def may_fit_with(self, wanted: RequestCounts, victims: Sequence[Task]) -> bool:
+        """Whether the wanted tasks and these victims, once evicted, may fit together.
+
+        The victims may be placed on any node, so no node is left out.
         """
-        released: dict[int, list[int]] | None = None
+        if any(task.gpu_groups for task in victims):
+            return True
+        free_on: FreedRows | None = None
         for request, count in wanted.items():
             if not request:
                 continue
-            filtered, unfiltered = self._tables[request]
-            checks = [(filtered, count)]
-            if with_victims:
-                amounts = self._amounts_of
-                as_much = unfiltered.requests_as_much
-                count += sum(1 for t in victims if not t.best_effort and as_much(amounts(t)))
-                checks.append((unfiltered, count))
-            for table, needed in checks:
-                if needed <= table.total:
-                    continue
-                if released is None:
-                    if any(task.gpu_groups for task in victims):
-                        return True
-                    released = self._free_without(victims)
-                if needed > table.total_with(released):
-                    return False
+            table, amounts = self._tables[request][1], self.amounts_of
+            as_much = table.requests_as_much
+            count += sum(1 for t in victims if not t.best_effort and as_much(amounts(t)))
+            if count <= table.total:
+                continue
+            if free_on is None:
+                free_on = self._free_with(self.released_by(victims))
+            if count > table.total_with(free_on):
+                return False
         return True
 
-    def _free_without(self, victims: Sequence[Task]) -> dict[int, list[int]]:
-        """By row: what is free on each node of a victim once the victims are evicted."""
-        free_on: dict[int, list[int]] = {}
-        row_of, amounts_of = self._row_of, self._amounts_of
-        for task in victims:
-            row = row_of.get(task.node)
-            if row is None:
-                continue
-            free = free_on.get(row)
-            if free is None:
-                free = free_on[row] = self._free[row].tolist()
-            for position, amount in enumerate(amounts_of(task)):
-                free[position] += amount
-        return free_on
-
-    def _amounts_of(self, task: Task) -> list[int]:
+    def amounts_of(self, task: Task) -> list[int]:
+        """What a task requests of the dimensions of the claimant's requests."""
         vector = task.vector
         known = self._amounts.get(id(vector))
         if known is None:
             known = self._amounts[id(vector)] = (vector, vector[self._dimensions].tolist())
         return known[1]
+
+    def released_by(self, victims: Iterable[Task]) -> FreedRows:
+        """What these victims release by row."""
+        released: FreedRows = {}
+        for task in victims:
+            row = self._row_of.get(task.node)
+            if row is not None:
+                amounts, known = self.amounts_of(task), released.get(row)
+                released[row] = amounts if known is None else list(map(add, known, amounts))
+        return released
+
+    def _free_with(self, released: FreedRows) -> FreedRows:
+        """What is free on each of these rows with what is released there."""
+        free = self._free_lists
+        return {row: list(map(add, free[row], amounts)) for row, amounts in released.items()}
+
+    @cached_property
+    def _free_lists(self) -> list[list[int]]:
+        rows: list[list[int]] = self._free.tolist()
+        return rows
 
 
 class _Table:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pumice.model.job import Job
 from pumice.model.task import Task
@@ -27,6 +28,17 @@ class VictimJob:
     """The session's job."""
     tasks: list[Task] = field(default_factory=list)
     """The tasks that the plan would take."""
+
+
+class LostVictims(NamedTuple):
+    """Victims of one job of which some will have no node, whatever else a plan does."""
+
+    job: Job
+    """The session's job."""
+    tasks: Sequence[Task]
+    """The job's tasks that the plan evicts."""
+    at_least: int
+    """So many of them stay without a node."""
 
 
 class Plan:
@@ -86,6 +98,28 @@ class Plan:
         """The recorded victims."""
         return [task for group in self.recorded for task in group.tasks]
 
+    def jobs_on(self, node: str) -> Collection[str]:
+        """The uids of the jobs that have a new victim on a node."""
+        return self._jobs_on.get(node, ())
+
     def groups_on(self, node: str) -> list[VictimGroup]:
         """All groups, wherever their tasks are, of the jobs that have a new victim on a node."""
-        return [group for uid in self._jobs_on.get(node, ()) for group in self._groups[uid]]
+        return [group for uid in self.jobs_on(node) for group in self._groups[uid]]
+
+
+class NewVictims:
+    """Gives each victim of a growing plan once."""
+
+    def __init__(self) -> None:
+        self._seen_groups = 0
+        self._seen_recorded = False
+
+    def of(self, plan: Plan) -> list[Task]:
+        tasks: list[Task] = []
+        if not self._seen_recorded:
+            self._seen_recorded = True
+            tasks += plan.recorded_tasks
+        for group in plan.potential[self._seen_groups :]:
+            tasks += group.tasks
+        self._seen_groups = len(plan.potential)
+        return tasks

@@ -15,7 +15,7 @@ from pumice.model.job import Job
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.solver.gpu_counts import freed_gpus, idle_gpus, needed_gpus, releasing_gpus
-from pumice.solver.plan import Plan
+from pumice.solver.plan import NewVictims, Plan
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -27,31 +27,13 @@ class PlanFilter(Protocol):
         ...
 
 
-class _NewVictims:
-    """Gives each victim of a growing plan once."""
-
-    def __init__(self) -> None:
-        self._seen_groups = 0
-        self._seen_recorded = False
-
-    def of(self, plan: Plan) -> list[Task]:
-        tasks: list[Task] = []
-        if not self._seen_recorded:
-            self._seen_recorded = True
-            tasks += plan.recorded_tasks
-        for group in plan.potential[self._seen_groups :]:
-            tasks += group.tasks
-        self._seen_groups = len(plan.potential)
-        return tasks
-
-
 class NodeAffinities:
     """Every task with a node selector or affinity has a matching node among the candidates."""
 
     def __init__(self, nodes: NodeTable, selective: list[Task], feasible: Iterable[int]) -> None:
         self._nodes = nodes
         self._unmatched = selective
-        self._new = _NewVictims()
+        self._new = NewVictims()
         self._look_at(feasible)
 
     def may_work(self, plan: Plan) -> bool:
@@ -90,7 +72,7 @@ class IdleGpus:
         self._free = free
         self._freed: dict[int, float] = {}
         """By row: the free GPUs of the nodes that victims are evicted from."""
-        self._new = _NewVictims()
+        self._new = NewVictims()
         self._answer: bool | None = None
         self._least = -np.inf
         """The smallest of the nodes that count: up to it, more free GPUs make no difference."""
@@ -171,7 +153,7 @@ class TopologyGpus:
     def __init__(self, nodes: NodeTable, job: Job, tasks: list[Task], free: FreeGpus) -> None:
         self._nodes = nodes
         self._free = free
-        self._new = _NewVictims()
+        self._new = NewVictims()
         needs: dict[tuple[str, str], list[float]] = {}
         for group in _inner(job.sub_group_root):
             constraint = group.topology_constraint or {}

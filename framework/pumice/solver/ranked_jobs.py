@@ -90,10 +90,20 @@ class UidLimit:
 class RankedLeaf:
     """The jobs of one queue, taken in order from a sorted list, with others added meanwhile.
 
-    A job that ``keep`` refuses is passed over; ``keep`` is asked when the job comes up.
+    A job that ``keep`` refuses is passed over; ``keep`` is asked once, when the job comes up.
     """
 
-    __slots__ = ("_added", "_entries", "_keep", "_key", "_limit", "_position", "_reverse")
+    __slots__ = (
+        "_accepted",
+        "_added",
+        "_entries",
+        "_first",
+        "_keep",
+        "_key",
+        "_limit",
+        "_position",
+        "_reverse",
+    )
 
     def __init__(
         self,
@@ -110,14 +120,21 @@ class RankedLeaf:
         self._key = key
         self._reverse = reverse
         self._position = len(entries) - 1 if reverse else 0
+        self._accepted = -1
+        """The last position that ``keep`` accepted."""
         self._added: list[Entry] = []
+        self._first: tuple[Entry, bool] | None = None
+        """The next entry, until a job is added or taken."""
 
     def _ranked_top(self) -> Entry | None:
         entries, keep = self._entries, self._keep
         step = -1 if self._reverse else 1
         while 0 <= self._position < len(entries):
             entry = entries[self._position]
+            if self._position == self._accepted:
+                break
             if keep(entry[1]):
+                self._accepted = self._position
                 break
             self._position += step
         else:
@@ -138,6 +155,13 @@ class RankedLeaf:
 
     def _best(self) -> tuple[Entry, bool] | None:
         """The next entry, and whether it is one that was added."""
+        if self._limit.uid is not None:
+            return self._compare_tops()
+        if self._first is None:
+            self._first = self._compare_tops()
+        return self._first
+
+    def _compare_tops(self) -> tuple[Entry, bool] | None:
         ranked, added = self._ranked_top(), self._added_top()
         if ranked is None or added is None:
             return (ranked, False) if ranked else (added, True) if added else None
@@ -156,11 +180,13 @@ class RankedLeaf:
 
     def push(self, job: Job, rank: Any = None) -> None:
         self._added.append((self._key(job) if rank is None else rank, job))
+        self._first = None
 
     def pop(self) -> Job:
         best = self._best()
         assert best is not None
         entry, added = best
+        self._first = None
         if added:
             self._added.remove(entry)
         else:

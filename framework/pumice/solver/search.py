@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from pumice.model.job import Job
 from pumice.model.task import Task
 from pumice.session.statement import Statement
 from pumice.solver.gang_placement import GangPlacer
-from pumice.solver.plan import Plan
+from pumice.solver.plan import LostVictims, Plan
 from pumice.solver.queue_tree import QueueTree, takes_jobs
 from pumice.solver.simulation import Simulation
 from pumice.solver.steps import BudgetError, Rules, Steps
@@ -28,6 +28,8 @@ class Solver:
     ``victims`` makes a new queue tree of candidate victim jobs for a claimant; ``validator``
     accepts or refuses a plan that places it. ``only_moves``: the validator refuses every plan that
     leaves a victim without a node, so that plans that cannot place all need not be simulated.
+    ``refuses`` is asked whether the validator refuses every plan that places the job but leaves
+    these victims without a node (see ``refuses_reclaim``).
     ``budget`` limits the simulations for one job; 0 is no limit. ``stale_releases`` copies a flaw
     of KAI's accounting: a victim that a dropped simulation moved between GPUs of its node stays
     counted as releasing for the rest of the cycle (``exact=False`` of
@@ -44,6 +46,7 @@ class Solver:
         validator: Callable[[Plan], bool],
         allow_consolidating: bool = True,
         only_moves: bool = False,
+        refuses: Callable[[Job, Sequence[LostVictims]], bool] | None = None,
         budget: int = 0,
         stale_releases: bool = False,
         bystanders: bool = False,
@@ -57,6 +60,7 @@ class Solver:
             only_moves,
             exact=not stale_releases,
             budget=budget,
+            refuses=refuses,
         )
         self._simulation = Simulation(session, placer, bystanders=bystanders)
         self.simulations = 0

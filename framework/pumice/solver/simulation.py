@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,21 @@ from pumice.session.statement import Statement
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.ranked_jobs import RankedJobs
+from pumice.solver.refusals import Losses
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
+
+
+class Outcome(enum.Enum):
+    """How a simulation ended."""
+
+    PLACED = enum.auto()
+    """The claimant was placed; the validator decides."""
+    NOT_PLACED = enum.auto()
+    """The claimant was not placed."""
+    REFUSED = enum.auto()
+    """The validator would refuse the plan; claimant and victims were not placed to the end."""
 
 
 class Simulation:
@@ -35,23 +48,35 @@ class Simulation:
         self._bounds_capacity = session.uses("solver_search")
 
     def run(
-        self, statement: Statement, claimant: Job, of_victims: set[str], where: np.ndarray
-    ) -> bool:
-        """Place claimant and victims in queue order; whether the claimant was placed.
+        self,
+        statement: Statement,
+        claimant: Job,
+        of_victims: set[str],
+        where: np.ndarray,
+        *,
+        losses: Losses | None = None,
+        refusal_matters: bool = True,
+    ) -> Outcome:
+        """Place claimant and victims in queue order.
 
-        A victim that fits no node stays evicted.
+        A victim that fits no node stays evicted. If the plan is refused for its ``losses``, the
+        simulation ends as soon as the claimant is placed; at once, if a refusal does not matter
+        more than that the claimant is not placed.
         """
         largest = _LargestNode(self._session, where)
-        claimant_placed = False
+        claimant_placed, refused = False, losses is not None and losses.refused
         for job in self._in_order(claimant, of_victims):
-            if job is not claimant:
-                if not self._bounds_capacity or largest.may_take_from(job):
-                    self._placer.place(statement, job, where, simulate=True)
-            elif self._placer.place(statement, job, where, simulate=True):
+            may_fit = job is claimant or not self._bounds_capacity or largest.may_take_from(job)
+            placed = may_fit and self._placer.place(statement, job, where, simulate=True)
+            if job is claimant:
+                if not placed:
+                    return Outcome.NOT_PLACED
                 claimant_placed = True
-            else:
-                return False
-        return claimant_placed
+            elif not placed and losses is not None and not refused:
+                refused = losses.add(job)
+            if refused and (claimant_placed or not refusal_matters):
+                return Outcome.REFUSED
+        return Outcome.PLACED if claimant_placed else Outcome.NOT_PLACED
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:
         """The claimant and the victims, in queue order."""

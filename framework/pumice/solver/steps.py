@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,12 +12,12 @@ from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
 from pumice.solver.capacity_bound import Request, request_of
-from pumice.solver.plan import Plan, VictimGroup
+from pumice.solver.plan import LostVictims, Plan, VictimGroup
 from pumice.solver.plan_filters import PlanFilter, PlanFilters
 from pumice.solver.queue_tree import QueueTree
-from pumice.solver.simulation import Simulation
+from pumice.solver.simulation import Outcome, Simulation
 from pumice.solver.task_batches import TaskBatches
-from pumice.solver.trials import Trials
+from pumice.solver.trials import Trial, Trials
 from pumice.solver.victim_sequence import VictimSequence
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Rules(NamedTuple):
     only_moves: bool
     exact: bool
     budget: int
+    refuses: Callable[[Job, Sequence[LostVictims]], bool] | None
 
 
 class Steps:
@@ -173,31 +174,67 @@ class Steps:
         """Simulate a plan, node by node of the newest victim."""
         if plan.latest is None and not recorded:
             return False
-        statement, begun = self._statement, False
-        for trial in self._trials.of(plan, recorded, self._wanted):
-            if not begun:
+        trials = self._trials
+        promising, refused = trials.of(plan, recorded, self._wanted)
+        if promising and self._make_deferred(plan, recorded):
+            promising, refused = trials.of(plan, recorded, self._wanted)
+        for number, trial in enumerate(promising, 1):
+            if number == 1:
                 self._check_budget()
-                self._evict(recorded[len(self._evicted) :])
-                begun = True
-            self._evict(trial.evicted[len(recorded) :])
-            victims = [*plan.recorded, *trial.groups]
-            self.simulations += 1
-            of_victims = {group.job.uid for group in victims}
-            where = self._trials.where(trial)
-            if self._simulation.run(statement, plan.preemptor, of_victims, where):
-                if not self._rules.validator(plan):
-                    # KAI leaves the rows of a refused plan open for the rest of the step.
-                    self._trials.open(trial.freed)
-                    break
-                self._record(victims)
+            # What a refusal does and a failure does not: end the plan, and open rows.
+            matters = bool(number < len(promising) or refused or trial.freed)
+            outcome = self._simulate(plan, trial, recorded, refusal_matters=matters)
+            if outcome is Outcome.PLACED and self._rules.validator(plan):
+                self._record([*plan.recorded, *trial.groups])
                 return True
-            statement.rollback(len(recorded))
-            del self._evicted[len(recorded) :]
-        if begun:
+            if outcome is not Outcome.NOT_PLACED:
+                # KAI leaves the rows of a refused plan open for the rest of the step.
+                trials.open(trial.freed)
+                break
+            trials.failed(trial)
+        else:
+            trials.defer(refused)
+        if promising:
             self._undo_to(recorded)
         else:
             self.refused += 1
         return False
+
+    def _make_deferred(self, plan: Plan, recorded: list[Task]) -> bool:
+        """Make the trials that were put off, for the rows that they open; whether there were any.
+
+        They are those of earlier plans of the same step.
+        """
+        plans = self._trials.take_deferred()
+        for trials in plans:
+            for number, trial in enumerate(trials):
+                if not self._trials.opens_rows(trials[number:]):
+                    break
+                outcome = self._simulate(plan, trial, recorded, refusal_matters=True)
+                if outcome is not Outcome.NOT_PLACED:
+                    self._trials.open(trial.freed)
+                    break
+                self._trials.failed(trial)
+        if plans:
+            self._undo_to(recorded)
+        return bool(plans)
+
+    def _simulate(
+        self, plan: Plan, trial: Trial, recorded: list[Task], *, refusal_matters: bool
+    ) -> Outcome:
+        """Evict for one trial, and place claimant and victims."""
+        common = min(len(self._evicted), len(recorded))
+        self._undo_after(common)
+        self._evict(trial.evicted[common:])
+        self.simulations += 1
+        return self._simulation.run(
+            self._statement,
+            plan.preemptor,
+            {group.job.uid for group in (*plan.recorded, *trial.groups)},
+            self._trials.where(trial),
+            losses=trial.losses,
+            refusal_matters=refusal_matters,
+        )
 
     def _record(self, groups: list[VictimGroup]) -> None:
         """Record every group of which a task was evicted or moved, with all its tasks.
@@ -242,5 +279,9 @@ class Steps:
                 if one is not other:
                     break
                 common += 1
-        self._statement.rollback(common)
-        del evicted[common:]
+        self._undo_after(common)
+
+    def _undo_after(self, count: int) -> None:
+        """Undo everything but the first evictions."""
+        self._statement.rollback(count)
+        del self._evicted[count:]

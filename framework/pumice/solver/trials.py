@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pumice.model.task import Task
 from pumice.solver.capacity_bound import CapacityBound, Request, request_of
 from pumice.solver.plan import Plan, VictimGroup
+from pumice.solver.refusals import Losses, Refusals
+from pumice.solver.releases import Releases
 from pumice.solver.task_batches import TaskBatches
 
 if TYPE_CHECKING:
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
     from pumice.solver.steps import Rules
 
 
-class Trial(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Trial:
     """Victims of a plan that one simulation evicts."""
 
     groups: list[VictimGroup]
@@ -26,6 +30,10 @@ class Trial(NamedTuple):
     """All that are evicted, those of the steps before first."""
     freed: set[int]
     """The rows that are open to the claimant only because of these victims."""
+    key: Hashable = None
+    """Trials of one step with the same key are the same."""
+    losses: Losses | None = None
+    """What is known to be lost; None: nothing can be known."""
 
 
 class Trials:
@@ -44,10 +52,14 @@ class Trials:
     ) -> None:
         self._session = session
         self._rules = rules
-        self._batches = batches
+        self._refusals = Refusals(session, rules, batches)
         self._rows = rows
         self._feasible = frozenset(rows.tolist())
         self._opened: set[int] = set()
+        self._deferred: list[list[Trial]] = []
+        self._failed: set[Hashable] = set()
+        """Keys of the trials of this step that cannot place, or have not placed, the claimant."""
+        self._releases: Releases | None = None
         self.bounded = session.uses("solver_search")
         """Whether trials are left out; not if an undo may have left stale releases."""
         requests = _rejected_by_request(session, tasks) if self.bounded else {}
@@ -57,11 +69,23 @@ class Trials:
         """Open the nodes that these tasks left, and close all others that were opened."""
         self._opened = set()
         self._opened = self._freed_by(left_node)
+        self._deferred = []
+        self._failed = set()
+        self._refusals.start_step()
 
     def open(self, freed: set[int]) -> None:
         """Open more rows to the claimant for the rest of the step."""
         self._opened |= freed
-        self._capacity.open(freed)
+        self._open_in_bound(freed)
+
+    def _open_in_bound(self, freed: set[int]) -> None:
+        if freed:
+            self._capacity.open(freed)
+            self._failed.clear()
+
+    def failed(self, trial: Trial) -> None:
+        """Do not make the same trial again in this step, unless more rows are opened."""
+        self._failed.add(trial.key)
 
     def where(self, trial: Trial) -> np.ndarray:
         """The rows that are open to the claimant, in order."""
@@ -70,26 +94,81 @@ class Trials:
             return self._rows
         return np.sort(np.concatenate((self._rows, np.array(added, np.intp))))
 
-    def of(self, plan: Plan, recorded: list[Task], wanted: Counter[Request]) -> Iterator[Trial]:
-        """What to evict together for each node of the newest victim."""
-        trials: Iterable[Trial] = self._by_node(plan, recorded)
-        if self._rules.only_moves:
-            trials = self._without_refused(list(trials), wanted)
-        for trial in trials:
-            if self._may_fit(wanted, trial):
-                yield trial
+    def of(
+        self, plan: Plan, recorded: list[Task], wanted: Counter[Request]
+    ) -> tuple[list[Trial], list[Trial]]:
+        """What to evict together for each node of the newest victim.
 
-    def _by_node(self, plan: Plan, recorded: list[Task]) -> Iterator[Trial]:
-        latest, row_of = plan.latest, self._session.nodes.row_of
+        The second list has the last trials, as far as all of them are known to be refused.
+        """
+        if self._releases is None or self._releases.plan is not plan:
+            self._releases = Releases(self._session.nodes, self._capacity, plan)
+        self._releases.refresh()
+        if self.bounded and not self._releases.may_all_fit(wanted):
+            return [], []
+        trials = list(self._by_node(plan, recorded, wanted))
+        if not self.bounded:
+            return trials, []
+        count = len(trials)
+        while count and self._is_refused(wanted, trials[count - 1]):
+            count -= 1
+        return trials[:count], trials[count:]
+
+    def defer(self, trials: list[Trial]) -> None:
+        """Put off trials that are known to be refused.
+
+        A refusal, unlike a failure to place the claimant, ends the plan and opens rows. Trials
+        that open no row need not be made at all, others not before the rows make a difference.
+        """
+        if any(trial.freed for trial in trials):
+            self._deferred.append(trials)
+            for trial in trials:
+                self._open_in_bound(trial.freed)
+
+    def take_deferred(self) -> list[list[Trial]]:
+        """The trials that were put off, by plan; they are not deferred any more."""
+        taken, self._deferred = self._deferred, []
+        return taken
+
+    def opens_rows(self, trials: Iterable[Trial]) -> bool:
+        """Whether a refusal of one of these trials would open a row that is closed now."""
+        opens = False
+        for trial in trials:
+            trial.freed -= self._opened
+            opens = opens or bool(trial.freed)
+        return opens
+
+    def _by_node(
+        self, plan: Plan, recorded: list[Task], wanted: Counter[Request]
+    ) -> Iterator[Trial]:
+        """The trials for the nodes of the newest victim, without those that cannot fit."""
+        latest, releases = plan.latest, self._releases
+        assert releases is not None
+        made: set[Hashable] = set()
         nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
         for node in nodes:
-            groups = [] if latest is None else plan.groups_on(node)
-            of_groups = dict.fromkeys(task for group in groups for task in group.tasks)
+            jobs = plan.jobs_on(node)
             # Tasks on other nodes than those of the session cannot be evicted in a simulation.
-            if any(task.node not in row_of for task in of_groups):
+            if not releases.elsewhere.isdisjoint(jobs):
                 return
-            new = [task for task in of_groups if task.uid not in plan.recorded_uids]
-            yield Trial(groups, [*recorded, *new], self._freed_by(of_groups))
+            key = trial_key(plan, jobs)
+            if self.bounded:
+                if key in self._failed or key in made:
+                    continue
+                made.add(key)
+                if not releases.may_fit(wanted, jobs):
+                    self._failed.add(key)
+                    continue
+            new = [task for uid in jobs for task in plan.victims[uid].tasks]
+            if recorded:
+                new = [task for task in new if task.uid not in plan.recorded_uids]
+            rows = set[int]().union(*(releases.rows[uid] for uid in jobs))
+            freed = rows - self._feasible - self._opened
+            trial = Trial(plan.groups_on(node), [*recorded, *new], freed, key)
+            if self.bounded:
+                shared = releases.share_gpus(jobs)
+                trial.losses = self._refusals.losses(plan, jobs, shared=shared)
+            yield trial
 
     def _freed_by(self, evicted: Iterable[Task]) -> set[int]:
         """The rows of the victims that are not open to the claimant anyway."""
@@ -99,35 +178,20 @@ class Trials:
 
     # -- trials that cannot succeed
 
-    def _without_refused(self, trials: list[Trial], wanted: Counter[Request]) -> list[Trial]:
-        """The trials without the last ones, as far as the validator would refuse them anyway.
-
-        It refuses plans that leave a victim without a node. A refusal has two effects, it ends the
-        plan before the other nodes are tried and it opens rows: so where there is no node left to
-        try and no row to open, a trial that cannot succeed need not be simulated.
-        """
-        while trials and not self._may_fit(wanted, trials[-1], all_stay=not trials[-1].freed):
-            trials.pop()
-        return trials
-
-    def _may_fit(self, wanted: Counter[Request], trial: Trial, *, all_stay: bool = False) -> bool:
-        """Whether the claimant may fit after the evictions; ``all_stay``: and all the victims."""
-        if not self.bounded:
-            return True
-        if all_stay and not self._may_all_return(trial.evicted):
+    def _is_refused(self, wanted: Counter[Request], trial: Trial) -> bool:
+        """Whether the validator refuses the trial, should it place the claimant."""
+        losses = trial.losses
+        if losses is None:
             return False
-        return self._capacity.may_fit(wanted, trial.evicted, with_victims=all_stay)
-
-    def _may_all_return(self, evicted: list[Task]) -> bool:
-        """Whether the batches that a simulation places of the victims may have all of them."""
-        if not self._rules.exact and any(t.gpu.shared or t.gpu_groups for t in evicted):
+        if losses.refused:
             return True
-        by_job: dict[str, list[Task]] = {}
-        for task in evicted:
-            assert task.job is not None
-            by_job.setdefault(task.job.uid, []).append(task)
-        jobs, most = self._session.jobs, self._batches.max_restored
-        return all(most(jobs[uid], tasks) == len(tasks) for uid, tasks in by_job.items())
+        # Where only moves are allowed, all victims must fit as well.
+        return self._rules.only_moves and not self._capacity.may_fit_with(wanted, trial.evicted)
+
+
+def trial_key(plan: Plan, jobs: Iterable[str]) -> Hashable:
+    """What trials of one step differ in: the victims of these jobs, which only grow in number."""
+    return tuple((uid, len(plan.victims[uid].tasks)) for uid in jobs)
 
 
 def _rejected_by_request(

@@ -9,6 +9,11 @@ from pumice.cli import main
 from pumice.config.settings import AS_UPSTREAM
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def show(*args: str) -> str:
     result = CliRunner().invoke(main, ["config", "show", *args], prog_name="pumice")
     assert result.exit_code == 0, result.output

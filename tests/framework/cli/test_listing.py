@@ -137,7 +137,7 @@ def test_hooks_as_json_list_every_extension_point():
     by_name = {hook["name"]: hook for hook in hooks}
     assert set(hooks[0]) == {
         "name", "group", "arguments", "signature", "rule", "rule_meaning", "default", "form_of",
-        "gated", "asked", "doc", "distribution", "version", "example", "implementers",
+        "gated", "guards", "asked", "doc", "distribution", "version", "example", "implementers",
     }  # fmt: skip
     assert by_name["node_order"]["implementers"] == [
         {"plugin": "spread", "distribution": "pumice-spread", "version": "1.0"}

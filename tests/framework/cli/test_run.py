@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pumice import hookimpl
 from pumice.backends.memory import MemoryBackend
 from pumice.cli import main
 from pumice.discovery import Catalog
+from pumice_builtin_plugins.gang import Gang
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -76,6 +78,11 @@ def as_json(*args: str):
     return json.loads(result.stdout)
 
 
+class Failing:
+    def job_valid(self, job):
+        raise ZeroDivisionError("oops")
+
+
 class TestRun:
     def test_a_gang_is_bound_and_the_json_has_the_stable_shape(self, files):
         assert as_json() == {
@@ -90,9 +97,38 @@ class TestRun:
                             "ready": 2, "pending": 0, "reason": "",
                         }
                     ],
+                    "faults": [],
+                    "set_aside": [],
                 }
-            ]
+            ],
+            "warnings": [],
         }  # fmt: skip
+
+    def test_faults_of_plugins_are_shown_whatever_the_options(self, files, monkeypatch):
+        monkeypatch.setattr(Gang, "job_valid", hookimpl(Failing.job_valid))
+        (cycle,) = as_json()["cycles"]
+        (fault,) = cycle["faults"]
+        assert {key: fault[key] for key in ("plugin", "hook", "job", "cycles")} == {
+            "plugin": "gang", "hook": "job_valid", "job": "ns/pair", "cycles": 1,
+        }  # fmt: skip
+        assert fault["source"].startswith("pumice-builtin-plugins ")
+        assert fault["place"].startswith("tests/framework/cli/test_run.py:")
+        result = pumice("-q", "run", "cluster.yaml", "-c", "policy.toml", "--cycles", "3")
+        assert result.stdout.splitlines()[-1].endswith(
+            "1 job waits; 3 faults of plugins or actions"
+        )
+        lines = [line for line in result.stderr.splitlines() if "ZeroDivisionError: oops" in line]
+        assert len(lines) == 2
+        assert lines[0].startswith("ERROR plugin gang (pumice-builtin-plugins")
+        assert lines[1].startswith("fault: ")
+        assert lines[1].endswith("3 times in 3 cycles")
+
+    def test_warnings_are_part_of_the_json_and_quiet_hides_them(self, files):
+        files(pod("x"), pod("y"), pod("z", group="missing"))
+        (warning,) = as_json()["warnings"]
+        assert warning.startswith("PodGroup ns/missing: not in the files")
+        assert f"warning: {warning}" in run().stderr
+        assert "warning" not in pumice("-q", "run", "cluster.yaml", "-c", "policy.toml").stderr
 
     def test_a_gang_that_does_not_fit_waits_whole_and_says_why(self, files):
         files(pod("x"), pod("y", cpu="2"))
@@ -342,3 +378,23 @@ def test_the_demo_reclaims_preempts_and_places_whole_gangs(monkeypatch):
     bound = {bind["task"] for bind in second["binds"]}
     assert {f"production/train-{worker}" for worker in range(3)} <= bound
     assert [job["job"] for job in second["jobs"] if job["reason"]] == ["research/ablation"]
+
+
+def test_what_is_missing_or_odd_is_said(files, monkeypatch):
+    files(pod("lost", group="", more="nodeName: n9"), "\nstatus: {phase: Running}\n")
+    Path("empty.yaml").write_text("# nothing\n---\n")
+    Path("none.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    monkeypatch.setenv("PUMICE_FOO", "1")
+    result = run("empty.yaml", "none.json")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert "warning: Node n9: not in the files, so pods that are on it count nowhere: 1" in lines
+    assert "warning: empty.yaml: file: holds no objects" in lines
+    assert "warning: none.json: file: holds no objects" in lines
+    assert any(line.startswith("warning: environment PUMICE_FOO: not a setting") for line in lines)
+
+
+def test_a_policy_is_no_manifest(files):
+    result = run("policy.toml")
+    assert result.exit_code == 2
+    assert "policy.toml: a TOML file is not a manifest" in result.output

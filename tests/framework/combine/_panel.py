@@ -33,7 +33,13 @@ def tasks(letters):
     return None if letters is None else [TASKS[letter] for letter in letters]
 
 
-TASKS = {letter: SimpleNamespace(uid=letter) for letter in "abcdef"}
+class Named(SimpleNamespace):
+    """An object with a uid; unlike a namespace it can be put into a set, as a task can."""
+
+    __hash__ = object.__hash__
+
+
+TASKS = {letter: Named(uid=letter) for letter in "abcdef"}
 
 
 def uids(answer):

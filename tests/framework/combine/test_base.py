@@ -52,7 +52,6 @@ def test_an_error_that_already_names_a_plugin_is_passed_on(rule):
     "rule, answer",
     [
         (Vote, "yes"),
-        (TieredIntersection, [object()]),
         (TieredIntersection, 5),
         (Sum, "1"),
         (SumByKey, [1]),

@@ -23,6 +23,12 @@ class TestOptions:
         policy = load(f"{HEAD}[plugin.nodeorder.table]\ncpu = 1\nmemory = 2")
         assert policy.plugins[0].options.table == {"cpu": 1, "memory": 2}
 
+    @pytest.mark.parametrize("number", [2**63, -(2**63), 10**400, f"'{2**63}'"])
+    def test_numbers_that_would_overflow_are_refused(self, problems, number):
+        (problem,) = problems(f"{HEAD}[plugin.nodeorder]\nleastrequested.weight = {number}")
+        assert problem.startswith("policy.toml:5: plugin 'nodeorder'")
+        assert problem.endswith("option 'leastrequested.weight' should be at most 2**53")
+
     def test_open_names_are_collected(self, load):
         policy = load(f"{HEAD}[plugin.binpack]\n'binpack.resources.nvidia.com/gpu' = '4'")
         assert policy.plugins[1].options.weights == {"nvidia.com/gpu": 4}

@@ -171,7 +171,7 @@ def test_a_file_that_is_not_there(tmp_path, parts):
 
 
 def test_a_file_that_is_no_text(tmp_path, parts):
-    (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "x.toml").write_bytes(b"\xff\xff")
     with pytest.raises(PolicyError, match="not UTF-8"):
         load_policy(tmp_path / "x.toml", env={}, catalog=parts)
 

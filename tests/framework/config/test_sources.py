@@ -26,6 +26,10 @@ class TestOverrides:
         assert policy.scheduler.period == 120
         assert policy.scheduler.scheduler_names == ("a", "b")
 
+    def test_a_variable_that_is_no_setting_is_a_warning(self, load):
+        (warning,) = load(GOOD, env={"PUMICE_FOO": "1", "PUMICE_SHARED": "x", "HOME": "/"}).warnings
+        assert warning.startswith("environment PUMICE_FOO: not a setting; those of a policy are")
+
     def test_a_value_is_toml_or_else_a_string(self, load):
         settings = [
             "scheduler.default_queue=batch",

@@ -3,17 +3,28 @@
 import copy
 import datetime
 import math
+import tempfile
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pumice.errors import ManifestError
+from pumice.manifests import load
 from tests.framework.manifests._reading import GPU, VOLCANO, hyper_node, read, thing
+from tests.fuzz.seeds import kai, volcano
 from tests.sampling import random_examples
 
 # Random damage
 
 SELECTOR = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "k", "operator": "Exists"}]}
 TERM = {"labelSelector": SELECTOR, "topologyKey": "zone", "namespaces": ["ns"]}
+
+STORED = {
+    "BindRequest", "CSIDriver", "CSINode", "CSIStorageCapacity", "DeviceClass", "NodeShard",
+    "Numatopology", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim",
+    "ResourceClaimTemplate", "ResourceSlice", "Topology",
+}  # fmt: skip
 
 
 VALID: list[dict] = [
@@ -138,6 +149,7 @@ VALID: list[dict] = [
     thing("storage.k8s.io/v1", "StorageClass", "sc", provisioner="x"),
     hyper_node({"exactMatch": {"name": "n"}}),
     {"apiVersion": "v1", "kind": "List", "items": [thing("v1", "Node", "n2")]},
+    *{item["kind"]: item for item in (*volcano(), *kai()) if item["kind"] in STORED}.values(),
 ]
 
 
@@ -206,6 +218,7 @@ def _damage(holder: object, step: object, how: str, junk: object) -> None:
 def test_the_undamaged_objects_are_all_read():
     inventory = read(*copy.deepcopy(VALID))
     assert not inventory.problems
+    assert inventory.others.keys() >= STORED
     assert len(inventory.nodes) == 2
     assert len(inventory.groups) == 2
 
@@ -228,3 +241,18 @@ def test_a_damaged_object_never_raises_and_the_others_are_read(damages):
 def test_no_junk_raises(junk):
     inventory = read(junk, thing("v1", "Node", "bystander"))
     assert "bystander" in inventory.nodes
+
+
+TEXT = st.text(st.sampled_from("[]{}:,-&*!|>?%@#'\"\\ab1.~ \n\t\0\ufeff"), max_size=60)
+
+
+@random_examples(150, 2000, st.sampled_from(["json", "yaml"]), TEXT | st.binary(max_size=30))
+def test_no_text_raises_anything_but_a_manifest_error(suffix, text):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"x.{suffix}")
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        try:
+            report = str(load([file]).problems[0])
+        except ManifestError as error:
+            report = str(error)
+        assert str(file) in report

@@ -61,6 +61,22 @@ def test_the_root_is_above_everything_and_has_all_nodes(tree):
     assert tree.ancestors("rack-a") == ["rack-a", "row", "hall", ROOT]
 
 
+def test_a_chain_of_too_many_hypernodes_is_not_used():
+    chain = [hyper(f"h{number:05}", 1, f"^h{number + 1:05}") for number in range(5000)]
+    tree = HyperNodeTree(chain, NODES)
+    assert not tree.ready
+    assert tree.problem == "hypernodes are nested more than 100 deep"
+
+
+def test_hypernodes_with_many_parents_cost_no_more_than_their_number():
+    layers = [
+        hyper(f"h{layer:02}{side}", 1, f"^h{layer + 1:02}a", f"^h{layer + 1:02}b")
+        for layer in range(40)
+        for side in "ab"
+    ]
+    assert not HyperNodeTree([*layers, hyper("h40a", 1), hyper("h40b", 1)], NODES).ready
+
+
 def test_without_hypernodes_there_is_the_root_alone():
     tree = HyperNodeTree([], NODES)
     assert tree.tier == {ROOT: 1}

@@ -101,7 +101,7 @@ def test_in_a_directory_only_scenarios_are_scenarios(tmp_path):
         ("list.json", "[]", "not a scenario file"),
         ("half.json", '{"expect": {\n"binds" 3}}', "half.json:2: "),
         ("half.yaml", "expect:\n  binds: {\n", "half.yaml:3: "),
-        ("half.toml", "[expect]\nbinds = \n", "half.toml:2: "),
+        ("half.toml", "[expect]\nbinds = \n", "half.toml:2:9: "),
         ("more.json", '{"scenarios": [], "config": {}}', "unknown field `config`"),
         ("gone.json", None, "No such file"),
     ],

@@ -241,7 +241,7 @@ def test_an_action_that_raises_fails_the_scenario_and_says_where(run, catalog):
     config = {"actions": ["crash"], "tiers": [{"plugins": ["whole"]}]}
     result = run(scenario({"bind_count": 0}, config=config))
     assert result.verdict == "error"
-    assert result.error.startswith("KeyError: 'lost' (")
+    assert result.error.startswith("action crash (local) failed in execute: KeyError: 'lost' (")
     assert "test_runner.py" in result.error
 
 

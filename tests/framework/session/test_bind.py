@@ -82,7 +82,7 @@ def test_a_refused_bind_is_undone_and_the_others_go_out(binding):
     bind_both(binding)
     assert [bind.uid for bind in binding.decisions.binds] == ["j-t-1"]
     assert (task(binding, "j-t-0").status, task(binding, "j-t-0").node) == (TaskStatus.PENDING, "")
-    assert binding.refused_binds == {"j-t-0": "quota is gone"}
+    assert binding.refused_binds == {"j-t-0": "second: quota is gone"}
     check(binding)
 
 

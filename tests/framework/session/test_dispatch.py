@@ -2,7 +2,7 @@
 
 import pytest
 
-from pumice import PERMIT, REJECT, Plugin, hookimpl
+from pumice import PERMIT, REJECT, Plugin, Refusal, hookimpl
 from pumice.hookspecs import POINTS
 from pumice.session.dispatch import bind, implementations
 from tests.framework._build import World, plugin_entry, policy
@@ -17,7 +17,7 @@ class Named(Plugin):
 
     @hookimpl
     def job_valid(self, job):
-        return self.name
+        return Refusal("Named", self.name)
 
     @hookimpl
     def job_order(self, left, right):
@@ -53,7 +53,7 @@ def test_plugins_are_asked_in_the_order_of_the_policy():
         [plugin_entry(Named, "b"), plugin_entry(Named, "a")], [plugin_entry(Named, "c")]
     )
     assert list(opened.ask.http_handlers()) == ["b", "a", "c"]
-    assert opened.ask.job_valid(None) == "b"
+    assert opened.ask.job_valid(None).message == "b"
     assert opened.ask.position == {"b": 0, "a": 1, "c": 2}
     assert [[impl.plugin for impl, _ in tier] for tier in opened.ask.voters["job_valid"]] == [
         ["b", "a"],

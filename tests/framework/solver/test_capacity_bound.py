@@ -49,48 +49,49 @@ class TestCapacityBound:
     )
     def test_only_victims_free_room_on_full_nodes(self, claims, victims, enough):
         bound = self.bound(*claims, rows=())
-        assert bound.may_fit(self.demand, self.leaving(*victims)) is enough
+        assert bound.may_fit(self.demand, bound.released_by(self.leaving(*victims))) is enough
 
     def test_free_room_counts_where_the_claimant_may_go(self):
-        assert not self.bound(1, rows=["n"]).may_fit(self.demand, [])
-        assert self.bound(1, rows=["m"]).may_fit(self.demand, [])
-        assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, [])
-        assert self.bound(1, 1, rows=["m"]).may_fit(self.demand, self.leaving("v"))
+        assert not self.bound(1, rows=["n"]).may_fit(self.demand, {})
+        assert self.bound(1, rows=["m"]).may_fit(self.demand, {})
+        assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, {})
+        bound = self.bound(1, 1, rows=["m"])
+        assert bound.may_fit(self.demand, bound.released_by(self.leaving("v")))
 
     def test_a_node_that_rejects_the_claimant_does_not_count(self):
-        assert not self.bound(1, rows=["m"], rejecting=["m"]).may_fit(self.demand, [])
+        assert not self.bound(1, rows=["m"], rejecting=["m"]).may_fit(self.demand, {})
         bound = self.bound(1, rows=["m"], rejecting=["m"])
         bound.open([self.world.session.nodes.row_of["m"]])
-        assert not bound.may_fit(self.demand, [])
-        assert bound.may_fit(self.demand, self.leaving("v"))
+        assert not bound.may_fit(self.demand, {})
+        assert bound.may_fit(self.demand, bound.released_by(self.leaving("v")))
         bound = self.bound(1, rows=(), rejecting=["n"])
-        assert not bound.may_fit(self.demand, self.leaving("v", "w"))
+        assert not bound.may_fit(self.demand, bound.released_by(self.leaving("v", "w")))
 
     def test_a_node_that_rejects_the_claimant_may_take_a_victim(self):
         bound = self.bound(1, rows=["m"], rejecting=["m"])
-        assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+        assert bound.may_fit_with(self.demand, self.leaving("v"))
 
     def test_rows_may_be_opened_later(self):
         bound = self.bound(1, rows=())
         bound.open([self.world.session.nodes.row_of["m"]])
-        assert bound.may_fit(self.demand, [])
+        assert bound.may_fit(self.demand, {})
 
     def test_victims_that_must_be_placed_again_need_room_as_well(self):
         bound = self.bound(1, rows=())
-        assert not bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+        assert not bound.may_fit_with(self.demand, self.leaving("v"))
         bound = self.bound(1, rows=["m"])
-        assert bound.may_fit(self.demand, self.leaving("v"), with_victims=True)
+        assert bound.may_fit_with(self.demand, self.leaving("v"))
 
     def test_smaller_victims_do_not_count_against_larger_requests(self):
         bound = self.bound(2, rows=["m"])
-        assert bound.may_fit(self.demand, self.leaving("v", "w"), with_victims=True)
+        assert bound.may_fit_with(self.demand, self.leaving("v", "w"))
 
     def test_a_victim_on_a_shared_device_may_free_all_of_it(self):
         bound = self.bound(2, rows=())
-        assert bound.may_fit(self.demand, self.leaving("shared"))
+        assert bound.may_fit_with(self.demand, self.leaving("shared"))
 
     def test_tasks_without_requests_need_none(self):
         bound = self.bound(0, rows=())
         task = self.world.task("x-0")
         task.best_effort = True
-        assert bound.may_fit({request_of(task): 1}, [])
+        assert bound.may_fit({request_of(task): 1}, {})

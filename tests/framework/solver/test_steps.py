@@ -51,6 +51,54 @@ class TestSteps:
         assert (search.status("large-0"), world.task("large-0").node) == (MOVED, "n")
         assert search.status("first-0") is TaskStatus.RUNNING
 
+    def elastic_first(self):
+        """First a plan is tried that takes both tasks of an elastic job, of which one is lost."""
+        world = FairWorld()
+        world.queue("a", 4)
+        world.queue("b", 0)
+        for name in ("n", "m"):
+            world.node(name, gpu=2)
+        world.job("large", "b", ask(gpu=0, cpu=10_000, on="m"))
+        world.job("second", "b", ask(gpu=2, on="m"))
+        world.job("first", "b", ask(on="n"), ask(on="n"), min_member=1)
+        world.job("x", "a", ask(gpu=2, cpu=30_000))
+
+        def refuses(job, lost):
+            return any(one.job.name == "first" for one in lost)
+
+        def validate(plan):
+            return not any(t.status is GOING for t in plan.victims["ns/first"].tasks)
+
+        return Search(world, validate=validate, refuses=refuses)
+
+    def test_a_plan_known_to_be_refused_is_simulated_when_its_nodes_matter(self):
+        search = self.elastic_first()
+        assert search.evictions(search.solve("x", [])) == ["second-0", "large-0"]
+        assert search.world.task("large-0").node == "n"
+        assert search.status("large-0") is MOVED
+        assert len(search.seen) == 1
+
+    def test_a_plan_known_to_be_refused_is_not_simulated_for_nothing(self):
+        search = self.elastic_first()
+        del search.session.jobs["ns/second"]
+        assert search.solve("x", []) is None
+        assert search.solver.simulations == 0
+
+    def test_the_same_trial_is_made_once_in_a_step(self):
+        """The claimant is over the limit of its queue; both jobs have a task on each node."""
+        world = FairWorld()
+        world.queue("a", 4, limit=0)
+        world.queue("b", 0)
+        for name in ("n", "m"):
+            world.node(name, gpu=2)
+        world.job("other", "b", ask(on="n"), ask(on="m"), min_member=1)
+        world.job("first", "b", ask(on="n"), ask(on="m"), min_member=1)
+        world.job("x", "a", ask())
+        search = Search(world)
+        assert search.solve("x") is None
+        # With one task of a job, then with both, for each job: all else has been tried before.
+        assert search.solver.simulations == 4
+
     @pytest.mark.parametrize("moves, simulations", [(False, 2), (True, 0)])
     def test_a_consolidating_plan_needs_room_for_all_victims(self, moves, simulations):
         world = crowded(2)

@@ -46,11 +46,18 @@ class DeviceAllocator:
         """Claims whose allocation in the cluster counts as made here, so it can be released."""
 
     def adopt(self, task: Task) -> None:
-        """Count the allocations of a running task's claims as made here."""
+        """Count the allocations of a running task's claims as made here.
+
+        Devices of a claim that cannot be read, because its class is gone, stay in use.
+        """
+        try:
+            claims = self._objects.claims(task.pod)
+        except DeviceError:
+            return
         by_id = {device.id: device for device in self._objects.devices}
         keys = []
-        for claim in self._objects.claims(task.pod):
-            if claim.allocation is None:
+        for claim in claims:
+            if claim.allocation is None or not claim.requests:
                 continue
             keys.append(claim.key)
             self._users.setdefault(claim.key, set()).add(task.uid)

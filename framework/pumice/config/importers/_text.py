@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
+from pumice._bounded import TextError, yaml_documents
 from pumice.errors import PolicyError
 
 
@@ -16,12 +15,12 @@ def read_configuration(text: str, where: str, *, may_be_empty: bool = False) -> 
     :raises PolicyError: the text has no configuration.
     """
     try:
-        data = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise PolicyError(where, [f"{where}{line}: {error.problem or error.context}"]) from None
-    except yaml.YAMLError as error:
-        raise PolicyError(where, [f"{where}: {error}"]) from None
+        documents = [document for _, document in yaml_documents(text.encode(), timestamps=True)]
+        if len(documents) > 1:
+            raise TextError("expected a single document in the stream")
+    except TextError as error:
+        raise PolicyError(where, [error.at(where)]) from None
+    data = documents[0] if documents else None
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
         inner = _from_config_map(data, where)
         return read_configuration(inner, where, may_be_empty=may_be_empty)

@@ -74,9 +74,10 @@ class ColumnCache:
                 continue
             moved = self._columns[key] = _CachedColumn(cached.column[old_positions])
             moved.read = cached.read
-            moved.stale = added | {
-                position for position, old in enumerate(source) if old in cached.stale
-            }
+            moved.stale = set(added)
+            if cached.stale:
+                stale = cached.stale
+                moved.stale.update(row for row, old in enumerate(source) if old in stale)
 
 
 def make_column(

@@ -12,7 +12,7 @@ from operator import attrgetter, is_not
 
 from pumice.model.build import job_priority
 from pumice.model.dimensions import Dimensions
-from pumice.model.facts import Inventory, Pod, PodGroup
+from pumice.model.facts import Inventory, Node, Pod, PodGroup
 from pumice.model.families.kai.nodes import has_kai_jobs, is_kai_job
 from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
@@ -52,8 +52,10 @@ class Difference:
 
     pods: Changes
     """Pods to be read again."""
-    nodes: list[str]
-    """Changed nodes; none has come or gone."""
+    nodes: Changes
+    """Nodes that came, changed or are gone."""
+    moved_nodes: frozenset[str]
+    """Names of those that came or are gone."""
     groups: set[str]
     """Pod groups to be read again with all their pods, and those that are gone."""
     statuses: list[str] = field(default_factory=list)
@@ -109,7 +111,8 @@ class KnownFacts:
         queues = Changes.between(self._queues, inventory.queues)
         if 2 * len(pods.changed) > len(inventory.pods):
             return None
-        if nodes.gone or any(name not in self._nodes for name in nodes.changed):
+        moved_nodes = frozenset(self._nodes.keys() ^ inventory.nodes.keys())
+        if 2 * len(moved_nodes) > len(inventory.nodes):
             return None
         if self.kai != self._has_kai_jobs(inventory, groups, queues):
             return None
@@ -119,7 +122,7 @@ class KnownFacts:
             return None
         if self.kai and not self._add_kai_pods(inventory, pods):
             return None
-        difference = Difference(pods, nodes.changed, set(groups.gone))
+        difference = Difference(pods, nodes, moved_nodes, set(groups.gone))
         for uid in groups.changed:
             old = self._groups.get(uid)
             if old is not None and _spec(old) == _spec(inventory.groups[uid]):
@@ -129,8 +132,10 @@ class KnownFacts:
         difference.groups.update(self._moved_queues(inventory))
         if Changes.between(self._priorities, inventory.priority_classes):
             difference.groups.update(self._other_priorities(inventory))
-        difference.tree = bool(Changes.between(self._hyper_nodes, inventory.hypernodes)) or bool(
-            inventory.hypernodes and nodes
+        difference.tree = (
+            bool(moved_nodes)
+            or bool(Changes.between(self._hyper_nodes, inventory.hypernodes))
+            or bool(inventory.hypernodes and nodes)
         )
         return difference
 
@@ -146,7 +151,8 @@ class KnownFacts:
         pairs = [(self._pods.get(uid), inventory.pods.get(uid)) for uid in pods]
         amounts = [(_request(old), _request(new)) for old, new in pairs]
         amounts += [
-            (self._nodes[name].allocatable, inventory.nodes[name].allocatable) for name in nodes
+            (_allocatable(self._nodes.get(name)), _allocatable(inventory.nodes.get(name)))
+            for name in nodes
         ]
         lost: set[str] = set()
         for before, after in amounts:
@@ -211,6 +217,10 @@ class KnownFacts:
 
 def _request(pod: Pod | None) -> Resource | None:
     return None if pod is None else pod.request
+
+
+def _allocatable(node: Node | None) -> Resource | None:
+    return None if node is None else node.allocatable
 
 
 def _names(amounts: Resource | None) -> set[str]:

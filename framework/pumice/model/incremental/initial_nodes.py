@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from pumice.model.nodes import NodeTable, NodeTask
+from pumice.model.nodes.columns import moved_rows
 from pumice.model.task import Task
 
 _COLUMNS = ("idle", "used", "releasing", "pipelined", "future_idle", "pod_count")
@@ -20,6 +21,13 @@ class InitialNodes:
         self._columns = [(name, getattr(table, name).copy()) for name in _COLUMNS]
         self._tasks_on = [tuple(held) for held in table.held]
         self._sharing = set(table.sharing)
+
+    def rearrange(self, source: np.ndarray) -> None:
+        """The table was rearranged; ``source`` has the old row of every new one, -1: new."""
+        rows = source.tolist()
+        self._columns = [(name, moved_rows(column, source)) for name, column in self._columns]
+        self._tasks_on = [self._tasks_on[old] if old >= 0 else () for old in rows]
+        self._sharing = {row for row, old in enumerate(rows) if old in self._sharing}
 
     def restore(self, tasks: Mapping[str, Task], except_rows: Collection[int]) -> None:
         """Undo what the cycle did to the table, except on rows that are refilled next.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from pumice.model.build import ModelBuilder, Vectors
 from pumice.model.cluster import Cluster, assemble, by_name, grow_tree
 from pumice.model.facts import Inventory
-from pumice.model.families.kai.nodes import count_kai_gpus_of
+from pumice.model.families.kai.nodes import count_claimable, count_kai_gpus_of
 from pumice.model.families.volcano.sub_jobs import has_topology
 from pumice.model.incremental.diff import Difference, KnownFacts
 from pumice.model.incremental.initial_nodes import InitialNodes
@@ -59,6 +59,7 @@ class CachedCluster:
         if difference is None:
             return False
         self._restore()
+        jobs = self._jobs_of(difference.moved_nodes)
         rows = self._describe_nodes(inventory, difference)
         if len(self._vectors) > 2 * len(inventory.pods) + _MAX_UNUSED_VECTORS:
             self._vectors = Vectors(old.dimensions)
@@ -88,7 +89,7 @@ class CachedCluster:
             builder.jobs,
             rebuild.tasks,
             changed_rows=rebuild.rows,
-            changed_jobs={*rebuild.groups, *self._jobs_on(rows)},
+            changed_jobs={*rebuild.groups, *self._jobs_on(rows), *jobs},
             changed_tasks=rebuild.pods,
             gone_tasks=difference.pods.gone,
         )
@@ -105,11 +106,17 @@ class CachedCluster:
 
     def _describe_nodes(self, inventory: Inventory, difference: Difference) -> list[int]:
         """Take over changed facts about nodes; returns their rows."""
-        table = self.cluster.nodes
-        rows = [table.row_of[name] for name in difference.nodes]
+        table, changed = self.cluster.nodes, difference.nodes.changed
+        if difference.moved_nodes:
+            source = table.rearrange(inventory.nodes.values())
+            self._nodes.rearrange(source)
+            self.cluster.snapshot_cache.rearrange_nodes(source.tolist())
+        rows = [table.row_of[name] for name in changed]
         if rows:
-            table.describe(rows, [inventory.nodes[name] for name in difference.nodes])
+            table.describe(rows, [inventory.nodes[name] for name in changed])
             if self._facts.kai:
+                new = [table.row_of[n] for n in changed if n in difference.moved_nodes]
+                count_claimable(table, inventory, new)
                 count_kai_gpus_of(table, rows)
         return rows
 
@@ -129,11 +136,19 @@ class CachedCluster:
     def _refill(self, rebuild: _Rebuild, rows: Iterable[int]) -> None:
         rebuild.rows.update(rows)
         self._nodes.restore(rebuild.tasks, except_rows=rebuild.rows)
+        rebuild.find_early_tasks()
         for row in rebuild.rows:
             stay = [t for t in self._nodes.on(row, rebuild.tasks) if t.uid not in rebuild.leaving]
             stay += rebuild.arrivals.get(row, ())
             stay.sort(key=by_name)
             self._nodes.refill(row, stay)
+
+    def _jobs_of(self, nodes: Collection[str]) -> Iterable[str]:
+        """Jobs with a task that names one of these nodes, whether or not it exists."""
+        if not nodes:
+            return ()
+        tasks = self.cluster.tasks.values()
+        return {t.job.uid for t in tasks if t.node in nodes and t.job is not None}
 
     def _jobs_on(self, rows: Iterable[int]) -> Iterable[str]:
         held = self.cluster.nodes.held
@@ -184,6 +199,16 @@ class _Rebuild:
                 if row is not None:
                     self.rows.add(row)
         self.groups.update(inventory.pods[uid].group for uid in self.pods)
+
+    def find_early_tasks(self) -> None:
+        """Let tasks that name a node which has come only now be on it."""
+        row_of = self._old.nodes.row_of
+        came = {name for name in self._difference.moved_nodes if name in row_of}
+        if not came:
+            return
+        for task in self.tasks.values():
+            if task.node in came and task.uid not in self.leaving and self._row(task) is not None:
+                self.arrivals.setdefault(row_of[task.node], []).append(task)
 
     def _row(self, task: Task) -> int | None:
         """The row of the node on which the task counts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +99,10 @@ class SnapshotCache:
     def verify(self) -> None:
         """From now on compare every cached value with a recomputed one."""
         self._verify = self._of_nodes.verify = self._of_jobs.verify = True
+
+    def rearrange_nodes(self, source: Sequence[int]) -> None:
+        """The node table was rearranged; ``source`` has the old row of every new one, -1: new."""
+        self._of_nodes.move(list(source))
 
     def next_cycle(
         self,

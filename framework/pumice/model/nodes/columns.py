@@ -57,6 +57,24 @@ class NodeColumns(RowJournal):
     def __len__(self) -> int:
         return len(self.facts)
 
+    def _move_columns(self, nodes: list[Node], source: np.ndarray) -> None:
+        """Let the rows be those of ``nodes``; ``source`` has the old row of each, -1: new."""
+        self.facts = nodes
+        self.names = [node.name for node in nodes]
+        self.row_of = {name: row for row, name in enumerate(self.names)}
+        self.all_rows = np.arange(len(nodes))
+        self.allocatable = moved_rows(self.allocatable, source)
+        self.capacity = moved_rows(self.capacity, source)
+        self.idle = moved_rows(self.idle, source)
+        self.used = moved_rows(self.used, source)
+        self.releasing = moved_rows(self.releasing, source)
+        self.pipelined = moved_rows(self.pipelined, source)
+        self.future_idle = moved_rows(self.future_idle, source)
+        self.max_pods = moved_rows(self.max_pods, source)
+        self.pod_count = moved_rows(self.pod_count, source)
+        self.claimable = moved_rows(self.claimable, source)
+        self.lasting.move(source.tolist())
+
     def fact_column(
         self,
         key: Hashable,
@@ -77,6 +95,15 @@ class NodeColumns(RowJournal):
             column = np.array([fact(node) for node in self.facts], dtype)
             self._fact_columns[key] = column
         return column
+
+
+def moved_rows(column: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """The column whose rows are the given rows of the old one; -1: a row of zeros."""
+    if not len(column):
+        return np.zeros((len(source), *column.shape[1:]), column.dtype)
+    moved: np.ndarray = column[np.maximum(source, 0)]
+    moved[source < 0] = 0
+    return moved
 
 
 def resource_rows(resources: Iterable[Resource], dimensions: Dimensions) -> np.ndarray:

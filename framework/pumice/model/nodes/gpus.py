@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -91,6 +91,11 @@ class GpuColumns(NodeColumns):
 
     def _gpu_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.idle, self.releasing, self.future_idle
+
+    def _move_shares(self, new_row: Mapping[int, int]) -> None:
+        """Rows have other numbers; those that are not in ``new_row`` are gone."""
+        self._shares = {new_row[row]: s for row, s in self._shares.items() if row in new_row}
+        self.sharing = {new_row[row] for row in self.sharing if row in new_row}
 
     def forget_shares(self, row: int) -> None:
         """No GPU of a node is shared any more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _JOURNAL_LIMIT = 1 << 16
 
 
@@ -43,6 +45,12 @@ class RowJournal:
     def touched(self) -> set[int]:
         """All rows that have changed in the cycle, undone or not."""
         return self._earlier.union(self._journal, self._relabelled)
+
+    def _move_journal(self, new_row: Mapping[int, int]) -> None:
+        """Rows have other numbers; those that are not in ``new_row`` are gone."""
+        touched = self.touched()
+        self.clear_journal()
+        self._earlier = {new_row[row] for row in touched if row in new_row}
 
     def clear_journal(self) -> None:
         """Begin a new cycle, in which no row has changed yet."""

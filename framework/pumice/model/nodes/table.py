@@ -161,6 +161,21 @@ class NodeTable(GpuColumns):
 
     # -- from cycle to cycle
 
+    def rearrange(self, nodes: Iterable[Node]) -> np.ndarray:
+        """Nodes came or went: let the rows be those of these nodes.
+
+        Returns the old row of every new one, -1 for a node that came; :meth:`describe` its facts.
+        """
+        old_row, facts = self.row_of, sorted(nodes, key=lambda node: node.name)
+        source = np.array([old_row.get(node.name, -1) for node in facts], np.intp)
+        new_row = {old: row for row, old in enumerate(source.tolist()) if old >= 0}
+        self._move_journal(new_row)
+        self._move_columns(facts, source)
+        self._move_shares(new_row)
+        self.held = [self.held[old] if old >= 0 else {} for old in source.tolist()]
+        self._handles = {}
+        return source
+
     def describe(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
         """Take over new facts about the nodes of some rows; their tasks are not counted."""
         for row, node in zip(rows, nodes, strict=True):

@@ -113,7 +113,7 @@ class ClassCache:
                 self._refresh_rows(task, np.array(rows))
             else:
                 self._refresh_rows(task, None)
-        except Exception:
+        except BaseException:
             cursor.version = -1  # a plugin raised half-way: refresh all rows next time
             raise
 
@@ -130,7 +130,7 @@ class ClassCache:
                     self._refresh_total(task, row)
             else:
                 self._refresh_all_totals(task)
-        except Exception:
+        except BaseException:
             cursor.version = -1
             raise
 

@@ -65,6 +65,7 @@ class TaskClasses:
         self._classes: dict[tuple[int, tuple[str, ...]], TaskClass] = {}
         asked = {voter.plugin: voter.impl for voter in (*filters, *scorers)}
         asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
+        self._asked = asked
         self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
         self._keyed = {
             plugin: impl
@@ -75,28 +76,31 @@ class TaskClasses:
     def number(self, task: Task) -> int:
         """The number of the task's class; stored in the task."""
         try:
-            keys = [plugin.class_key(task) for plugin in self._keyed]
-        except Exception:
+            key = (
+                task.vector.tobytes(),
+                task.gpu,
+                task.best_effort,
+                task.compared,
+                task.constraints,
+                *[_hashable(getattr(task, name)) for name in self._reads],
+                *[plugin.class_key(task) for plugin in self._keyed],
+            )
+            task.class_id = self._numbers.setdefault(key, len(self._numbers))
+        except BaseException:
             self._find_faulty_key(task)
             raise
-        key = (
-            task.vector.tobytes(),
-            task.gpu,
-            task.best_effort,
-            task.compared,
-            task.constraints,
-            *[_hashable(getattr(task, name)) for name in self._reads],
-            *keys,
-        )
-        task.class_id = self._numbers.setdefault(key, len(self._numbers))
         return task.class_id
 
     def _find_faulty_key(self, task: Task) -> None:
-        for plugin, impl in self._keyed.items():
+        for plugin, impl in self._asked.items():
             try:
-                plugin.class_key(task)
-            except Exception as exc:
-                fail("class_key", impl, exc)
+                hash(plugin.class_key(task))
+            except BaseException as exc:
+                fail("class_key", impl, exc, (task,))
+            try:
+                hash(tuple(_hashable(getattr(task, name)) for name in plugin.reads))
+            except BaseException as exc:
+                fail("reads", impl, exc, (task,))
 
     def of(self, task: Task, skipped: tuple[str, ...]) -> TaskClass:
         """The task's class, as the nodes are now, without the filters of ``skipped``."""
@@ -136,7 +140,7 @@ class TaskClasses:
         self, task: Task, filters: Sequence[tuple[FilterVoter, Scope]]
     ) -> np.ndarray | None:
         """Mask: the nodes that some filter rejects for the whole cycle; None: none is known."""
-        masks = [voter.static_rejections(task) for voter, _ in filters]
+        masks = [voter.static_rejections(task, len(self._nodes)) for voter, _ in filters]
         known = [mask for mask in masks if mask is not None and mask.any()]
         return np.logical_or.reduce(known) if known else None
 

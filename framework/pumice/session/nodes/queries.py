@@ -10,6 +10,7 @@ import numpy as np
 from pumice.combine import SKIP, fail
 from pumice.fit_errors import FitErrors
 from pumice.model.task import Task
+from pumice.session.answer_checks import fit_error
 from pumice.session.nodes.best_rows import FEW_TRIES, best_rows_first
 from pumice.session.nodes.class_cache import merge
 from pumice.session.nodes.classes import TaskClass, TaskClasses
@@ -68,12 +69,12 @@ class NodeQueries:
         for impl in self._pre:
             try:
                 answer = impl.fn(task, task.job)
-            except Exception as exc:
-                fail("pre_predicate", impl, exc)
-            if answer is SKIP:
-                skipped.append(impl.plugin)
-            elif answer is not None:
-                return answer if isinstance(answer, FitError) else FitError.of(str(answer))
+                if answer is SKIP:
+                    skipped.append(impl.plugin)
+                elif answer is not None:
+                    return fit_error(answer)
+            except BaseException as exc:
+                fail("pre_predicate", impl, exc, (task,))
         task.state[_SKIPPED] = tuple(skipped) if skipped else _NO_PLUGINS
         return None
 
@@ -206,12 +207,13 @@ class NodeQueries:
         total = np.zeros(len(view))
         for plugin, scores in mapped.items():
             if scores is not None and plugin in reducers:
+                impl = reducers[plugin]
                 try:
-                    reduced = reducers[plugin].fn(task, np.floor(scores))
-                except Exception as exc:
-                    fail("node_reduce", reducers[plugin], exc)
-                if reduced is not None:
-                    total += reduced
+                    reduced = impl.fn(task, np.floor(scores))
+                    if reduced is not None:
+                        total += impl.check(reduced, (task, scores))
+                except BaseException as exc:
+                    fail("node_reduce", impl, exc, (task,))
         return total
 
     def has_live_filters(self, task: Task) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from math import isinf, isnan
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
 from pumice.combine import Impl, fail
+from pumice.errors import AnswerError
 from pumice.plugin import SCOPE_ATTRIBUTE, Plugin, Scope
-from pumice.verdicts import Code, FitError, NodeVerdicts
+from pumice.session.answer_checks import fit_error, node_mask, node_verdicts, score, score_vector
+from pumice.verdicts import FitError, NodeVerdicts
 
 if TYPE_CHECKING:
     from pumice.ledger import Ledger
@@ -18,11 +20,15 @@ if TYPE_CHECKING:
     from pumice.model.task import Task
     from pumice.session.dispatch import Dispatch
 
+_SCOPES = get_args(Scope)
+
 
 class NodeVoter:
     """One plugin's filter or scorer: the vector form, the scalar form, or both."""
 
     __slots__ = ("ledger", "name", "plugin", "point", "scalar", "scope_of", "vector")
+    vector_form: ClassVar[str]
+    """The extension point of the vector form."""
 
     def __init__(
         self,
@@ -51,8 +57,10 @@ class NodeVoter:
         """The scope that the plugin declares for the task, as far as the cache can use it."""
         try:
             scope = self.scope_of(task)
-        except Exception as exc:
-            fail(self.point, self.impl, exc)
+            if scope not in _SCOPES:
+                raise AnswerError(scope, f"a scope ({', '.join(_SCOPES)})")
+        except BaseException as exc:
+            fail("scope", self.impl, exc, (task,))
         return "cluster" if scope == "span" and not self.spans else scope
 
     @property
@@ -65,6 +73,7 @@ class FilterVoter(NodeVoter):
     """``predicate`` of one plugin."""
 
     __slots__ = ()
+    vector_form = "predicate_nodes"
 
     def many(self, task: Task, nodes: NodeTable, rows: np.ndarray | None) -> NodeVerdicts | None:
         """The verdicts for these rows; None: no objection to any."""
@@ -73,10 +82,10 @@ class FilterVoter(NodeVoter):
         if self.vector is not None:
             try:
                 verdicts = self.vector.fn(task, view)
-                if verdicts is not None and len(verdicts) != len(view):
-                    raise ValueError(f"{len(verdicts)} verdicts for {len(view)} nodes")
-            except Exception as exc:
-                fail(self.point, self.vector, exc)
+                if verdicts is not None:
+                    verdicts = node_verdicts(verdicts, (view,))
+            except BaseException as exc:
+                fail(self.vector_form, self.vector, exc, (task,))
         else:
             verdicts = NodeVerdicts.accept(len(view))
             for position, row in enumerate(view.rows.tolist()):
@@ -95,12 +104,13 @@ class FilterVoter(NodeVoter):
             )
         return verdicts
 
-    def static_rejections(self, task: Task) -> np.ndarray | None:
+    def static_rejections(self, task: Task, count: int) -> np.ndarray | None:
         """Mask over all nodes: those that the plugin rejects for the whole cycle."""
         try:
-            return self.plugin.static_rejections(task)
-        except Exception as exc:
-            fail("static_rejections", self.impl, exc)
+            mask = self.plugin.static_rejections(task)
+            return None if mask is None else node_mask(mask, count)
+        except BaseException as exc:
+            fail("static_rejections", self.impl, exc, (task,))
 
     def one(self, task: Task, nodes: NodeTable, row: int) -> FitError | None:
         if self.scalar is None:
@@ -108,17 +118,16 @@ class FilterVoter(NodeVoter):
             return None if verdicts is None else verdicts.error(0)
         try:
             error = self.scalar.fn(task, nodes.handle(row), task.job)
-        except Exception as exc:
-            fail(self.point, self.scalar, exc)
-        if error is None or isinstance(error, FitError):
-            return error
-        return FitError.of(str(error), Code.UNSCHEDULABLE, self.name)
+            return None if error is None else fit_error(error, plugin=self.name)
+        except BaseException as exc:
+            fail(self.point, self.scalar, exc, (task,))
 
 
 class ScoreVoter(NodeVoter):
     """``node_order`` of one plugin."""
 
     __slots__ = ()
+    vector_form = "batch_node_order"
 
     def many(self, task: Task, nodes: NodeTable, rows: np.ndarray | None) -> np.ndarray | None:
         """The scores of these rows, NaN for a node that is out; None: nothing to add."""
@@ -128,14 +137,9 @@ class ScoreVoter(NodeVoter):
             try:
                 scores = self.vector.fn(task, view)
                 if scores is not None:
-                    scores = np.asarray(scores, np.float64)
-                    if scores.shape != (len(view),):
-                        raise ValueError(f"{scores.shape} scores for {len(view)} nodes")
-                    if np.isinf(scores).any():
-                        row = int(np.flatnonzero(np.isinf(scores))[0])
-                        raise ValueError(f"node {view.names[row]} scores {scores[row]}")
-            except Exception as exc:
-                fail(self.point, self.vector, exc)
+                    scores = score_vector(scores, (view,))
+            except BaseException as exc:
+                fail(self.vector_form, self.vector, exc, (task,))
         else:
             scores = np.array([self.one(task, nodes, row) for row in view.rows.tolist()], float)
         if self.ledger is not None:
@@ -155,21 +159,25 @@ class ScoreVoter(NodeVoter):
 
     def span(self, task: Task) -> Hashable:
         try:
-            return self.plugin.span(task)
-        except Exception as exc:
-            fail("span", self.impl, exc)
+            span = self.plugin.span(task)
+            hash(span)
+        except BaseException as exc:
+            fail("span", self.impl, exc, (task,))
+        return span
 
     def one(self, task: Task, nodes: NodeTable, row: int) -> float:
         if self.scalar is None:
             scores = self.many(task, nodes, np.array([row]))
             return 0.0 if scores is None else float(scores[0])
         try:
-            score = float(self.scalar.fn(task, nodes.handle(row)) or 0.0)
-            if isinf(score):
-                raise ValueError(f"node {nodes.names[row]} scores {score}")
-        except Exception as exc:
-            fail(self.point, self.scalar, exc)
-        return score
+            answer = self.scalar.fn(task, nodes.handle(row))
+            if answer is None:
+                return 0.0
+            if type(answer) is not float or isinf(answer):
+                answer = score(answer, of=f" for node {nodes.names[row]}")
+        except BaseException as exc:
+            fail(self.point, self.scalar, exc, (task,))
+        return answer
 
 
 def _best(scores: np.ndarray | None) -> float:
@@ -206,7 +214,7 @@ def _gather(
                 forms.setdefault(impl.plugin, [None, None, plugin])[position] = impl
         for name in sorted(forms, key=ask.position.__getitem__):
             vector_impl, scalar_impl, plugin = forms[name]
-            method = getattr(plugin, vector if vector_impl is not None else scalar)
+            method = getattr(plugin, vector if vector_impl is not None else scalar, None)
             voters.append(
                 kind(scalar, plugin, vector_impl, scalar_impl, _scope(plugin, method), recording)
             )

@@ -12,6 +12,7 @@ from pumice.errors import InvariantError
 from pumice.model.facts import HyperNode, NetworkTopology, PodGroup, PriorityClass, Queue
 from pumice.model.incremental import refresh
 from pumice.model.incremental.keeper import ClusterKeeper
+from pumice.model.nodes import NodeTable
 from pumice.model.task import Task, TaskStatus
 from pumice.model.topology import ROOT
 from pumice.scheduler import Scheduler
@@ -42,10 +43,14 @@ def summary(decisions):
     return decisions.as_json(), decisions.jobs, decisions.task_states
 
 
-def live(family, seed, **options):
+def live(family, seed, *, nodes_move=False, **options):
     """The decisions of several random cycles; some sessions decide nothing."""
+    inventory = FAMILIES[family](seed)
+    if nodes_move:
+        twins = [replace(node, name=f"{node.name}x") for node in inventory.nodes.values()]
+        inventory.nodes.update({node.name: node for node in twins})
     backend = MemoryBackend(
-        FAMILIES[family](seed),
+        inventory,
         now=NOW,
         between=random.Random(seed).choice(["settle", "recreate", "none"]),
     )
@@ -62,6 +67,8 @@ def live(family, seed, **options):
             backend.advance()
         backend.step(dice.choice([0, 1, 100]))
         backend.replace(life.goes_on(backend.snapshot(), rate=dice.choice([0, 0.05, 0.2])))
+        if nodes_move:
+            backend.replace(life.moves_nodes(backend.snapshot()))
 
 
 @few_and_all(8, SEEDS)
@@ -71,6 +78,21 @@ def test_updated_clusters_give_the_decisions_of_rebuilt_ones(family, count):
     for seed in sample(f"keeper {family}", SEEDS, count):
         updated = list(live(family, seed, verify=True))
         assert updated == list(live(family, seed, fresh=True)), f"seed {seed}"
+
+
+@few_and_all(8, SEEDS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_updated_clusters_follow_nodes_that_come_and_go(family, count, monkeypatch):
+    """Nodes join and leave while pods run on them, with topology and hypernodes."""
+    rearranged = []
+    rearrange = NodeTable.rearrange
+    monkeypatch.setattr(
+        NodeTable, "rearrange", lambda *args: rearranged.append(1) or rearrange(*args)
+    )
+    for seed in sample(f"moving nodes {family}", SEEDS, count):
+        updated = list(live(family, seed, nodes_move=True, verify=True))
+        assert updated == list(live(family, seed, nodes_move=True, fresh=True)), f"seed {seed}"
+    assert len(rearranged) > count
 
 
 # -- what is rebuilt
@@ -108,11 +130,14 @@ RENEWED = {
     "a queue is gone": lambda i: {"queues": {"r": None}},
     "a class has another value": lambda i: {"priority_classes": {"p5": PriorityClass("p5", 9)}},
     "a node is closed": lambda i: {"nodes": {"a": replace(i.nodes["a"], unschedulable=True)}},
+    "a node is gone": lambda i: {"nodes": {"c": None}},
+    "a node with tasks is gone": lambda i: {"nodes": {"a": None}},
+    "a node has come": lambda i: {"nodes": {"d": replace(i.nodes["c"], name="d")}},
+    "a node has come between others": lambda i: {"nodes": {"aa": replace(i.nodes["c"], name="aa")}},
     "a tree has grown": lambda i: {"hypernodes": {"h": HyperNode("h", 1)}},
 }
 BUILT = {
-    "a node is gone": lambda i: {"nodes": {"c": None}},
-    "a node has come": lambda i: {"nodes": {"d": replace(i.nodes["c"], name="d")}},
+    "most nodes are gone": lambda i: {"nodes": {"c": None, "b": None}},
     "a new resource": lambda i: a_pod(i, request=amount(1, 1, fabric=1)),
     "the last trace of a thing": lambda i: {
         "nodes": {name: replace(i.nodes[name], allocatable=amount(4, 8)) for name in "abc"}

@@ -28,11 +28,15 @@ def is_kai_job(group: PodGroup, queues: Mapping[str, Queue]) -> bool:
 
 def count_kai_gpus(nodes: NodeTable, inventory: Inventory) -> None:
     """Count GPUs of any vendor as one resource, with those behind resource claims."""
-    for name, devices in _claimable(inventory).items():
-        row = nodes.row_of.get(name)
-        if row is not None:
-            nodes.claimable[row] = devices
+    count_claimable(nodes, inventory, range(len(nodes)))
     count_kai_gpus_of(nodes, range(len(nodes)))
+
+
+def count_claimable(nodes: NodeTable, inventory: Inventory, rows: Sequence[int]) -> None:
+    """Count the GPUs behind resource claims of some nodes."""
+    counts = _claimable(inventory) if rows else Counter[str]()
+    for row in rows:
+        nodes.claimable[row] = counts[nodes.names[row]]
 
 
 def count_kai_gpus_of(nodes: NodeTable, rows: Sequence[int]) -> None:

@@ -1,0 +1,78 @@
+"""What the victims of a growing plan release, summed up by job and node."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from operator import add
+
+from pumice.model.nodes import NodeTable
+from pumice.model.task import Task
+from pumice.solver.capacity_bound import CapacityBound, FreedRows, RequestCounts
+from pumice.solver.plan import NewVictims, Plan
+
+
+class Releases:
+    """Sums of one step, so that its trials need not look at each victim again."""
+
+    def __init__(self, nodes: NodeTable, capacity: CapacityBound, plan: Plan) -> None:
+        self._row_of = nodes.row_of
+        self._capacity = capacity
+        self.plan = plan
+        self._new = NewVictims()
+        self._counted: set[str] = set()
+        self._of_recorded: FreedRows = {}
+        self._of_job: dict[str, FreedRows] = {}
+        """By job: what its victims release that are not recorded."""
+        self._of_all: FreedRows = {}
+        self.rows: dict[str, set[int]] = {}
+        """By job: the rows of its victims, also of those that are recorded."""
+        self.elsewhere: set[str] = set()
+        """The jobs that have a victim on a node that is not one of the session."""
+        self._shares_gpus: set[str] = set()
+        """The jobs that have a victim that shares GPUs: it may release a whole GPU."""
+        self._recorded_share_gpus = False
+
+    def refresh(self) -> None:
+        """Count the victims that were added to the plan since the last call."""
+        recorded = self.plan.recorded_uids
+        for task in self._new.of(self.plan):
+            if task.uid not in self._counted:
+                self._counted.add(task.uid)
+                self._count(task, recorded=task.uid in recorded)
+
+    def _count(self, task: Task, *, recorded: bool) -> None:
+        assert task.job is not None
+        uid, row = task.job.uid, self._row_of.get(task.node)
+        if row is None:
+            self.elsewhere.add(uid)
+            return
+        self.rows.setdefault(uid, set()).add(row)
+        if task.gpu.shared or task.gpu_groups:
+            self._shares_gpus.add(uid)
+            self._recorded_share_gpus = self._recorded_share_gpus or recorded
+        amounts = self._capacity.amounts_of(task)
+        of_own = self._of_recorded if recorded else self._of_job.setdefault(uid, {})
+        for released in (of_own, self._of_all):
+            known = released.get(row)
+            released[row] = amounts if known is None else list(map(add, known, amounts))
+
+    def may_all_fit(self, wanted: RequestCounts) -> bool:
+        """Whether the wanted tasks may fit if all victims of the plan are evicted together."""
+        if self._shares_gpus:
+            return True
+        return self._capacity.may_fit(wanted, self._of_all)
+
+    def share_gpus(self, jobs: Iterable[str]) -> bool:
+        """Whether a recorded victim, or one of these jobs, shares GPUs."""
+        return self._recorded_share_gpus or not self._shares_gpus.isdisjoint(jobs)
+
+    def may_fit(self, wanted: RequestCounts, jobs: Collection[str]) -> bool:
+        """Whether they may fit once the recorded victims and those of these jobs are evicted."""
+        if self.share_gpus(jobs):
+            return True
+        released = self._of_recorded.copy()
+        for uid in jobs:
+            for row, amounts in self._of_job.get(uid, {}).items():
+                known = released.get(row)
+                released[row] = amounts if known is None else list(map(add, known, amounts))
+        return self._capacity.may_fit(wanted, released)
