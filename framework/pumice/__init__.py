@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pumice.action import Action
     from pumice.backends import Backend
     from pumice.backends.memory import MemoryBackend
+    from pumice.backends.state import ClusterState, load_state, save_state
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
     from pumice.config import Duration, Policy, load_policy, policy_from_dict
     from pumice.config.duration import parse_duration
@@ -105,6 +106,7 @@ _HOME = {
     "BindContext": "pumice.verdicts",
     "Choice": "pumice.session.nodes.queries",
     "Cluster": "pumice.model.cluster",
+    "ClusterState": "pumice.backends.state",
     "Code": "pumice.verdicts",
     "Container": "pumice.model.facts",
     "Decisions": "pumice.decisions",
@@ -195,9 +197,11 @@ _HOME = {
     "hookimpl": "pumice.plugin",
     "is_hard": "pumice.model.job",
     "load_policy": "pumice.config",
+    "load_state": "pumice.backends.state",
     "parse_duration": "pumice.config.duration",
     "policy_from_dict": "pumice.config",
     "queue_path": "pumice.model.queues",
+    "save_state": "pumice.backends.state",
 }
 
 __all__ = [
@@ -222,6 +226,7 @@ __all__ = [
     "BindContext",
     "Choice",
     "Cluster",
+    "ClusterState",
     "Code",
     "Container",
     "Decisions",
@@ -305,9 +310,11 @@ __all__ = [
     "hookimpl",
     "is_hard",
     "load_policy",
+    "load_state",
     "parse_duration",
     "policy_from_dict",
     "queue_path",
+    "save_state",
 ]
 
 
