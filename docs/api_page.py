@@ -120,6 +120,7 @@ GIVEN = frozenset(
         "Action",
         "Cluster",
         "Dispatch",
+        "EvictionGuard",
         "NodeTask",
         "HyperNodeTree",
         "Job",

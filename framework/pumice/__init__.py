@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pumice.action import Action
     from pumice.backends import Backend
     from pumice.backends.memory import MemoryBackend
+    from pumice.backends.state import ClusterState, load_state, save_state
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
     from pumice.config import Duration, Policy, load_policy, policy_from_dict
     from pumice.config.duration import parse_duration
@@ -31,15 +32,19 @@ if TYPE_CHECKING:
     from pumice.model.facts import (
         Container,
         DisruptionBudget,
+        EvictionLog,
         HyperNode,
         Inventory,
         NetworkTopology,
         Node,
+        PastEviction,
         Pod,
         PodGroup,
         PriorityClass,
         Queue,
         Raw,
+        Reservation,
+        ReservedTask,
         ResourceQuota,
     )
     from pumice.model.fitting import RequestFit
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
     from pumice.plugin import API_VERSION, OptionsModel, Plugin, Scope, hookimpl
     from pumice.scheduler import Scheduler
     from pumice.session.dispatch import Dispatch
+    from pumice.session.evictions import EvictionGuard
     from pumice.session.heap import LiveHeap
     from pumice.session.nodes.best_rows import best_rows_first
     from pumice.session.nodes.queries import Choice, NodeQueries
@@ -100,6 +106,7 @@ _HOME = {
     "BindContext": "pumice.verdicts",
     "Choice": "pumice.session.nodes.queries",
     "Cluster": "pumice.model.cluster",
+    "ClusterState": "pumice.backends.state",
     "Code": "pumice.verdicts",
     "Container": "pumice.model.facts",
     "Decisions": "pumice.decisions",
@@ -109,13 +116,14 @@ _HOME = {
     "Duration": "pumice.config",
     "Eviction": "pumice.decisions",
     "EvictionContext": "pumice.verdicts",
+    "EvictionGuard": "pumice.session.evictions",
     "EvictionKind": "pumice.verdicts",
+    "EvictionLog": "pumice.model.facts",
     "ExtensionPoint": "pumice.hookspecs",
     "FEW_ROWS": "pumice.model.cursors",
     "Fault": "pumice.faults",
     "FitError": "pumice.verdicts",
     "FitErrors": "pumice.fit_errors",
-    "NodeTask": "pumice.model.nodes",
     "HyperNode": "pumice.model.facts",
     "HyperNodeTree": "pumice.model.topology",
     "Inventory": "pumice.model.facts",
@@ -135,6 +143,7 @@ _HOME = {
     "NodeHandle": "pumice.model.nodes",
     "NodeQueries": "pumice.session.nodes.queries",
     "NodeTable": "pumice.model.nodes",
+    "NodeTask": "pumice.model.nodes",
     "NodeVerdicts": "pumice.verdicts",
     "NodeView": "pumice.model.nodes",
     "Operation": "pumice.session.operations",
@@ -143,6 +152,7 @@ _HOME = {
     "PERMIT": "pumice.combine",
     "PLACED_STATUSES": "pumice.model.task",
     "PREEMPTABLE_STATUSES": "pumice.model.task",
+    "PastEviction": "pumice.model.facts",
     "PipelinedTask": "pumice.decisions",
     "Plan": "pumice.solver.plan",
     "Plugin": "pumice.plugin",
@@ -159,6 +169,8 @@ _HOME = {
     "Raw": "pumice.model.facts",
     "Refusal": "pumice.verdicts",
     "RequestFit": "pumice.model.fitting",
+    "Reservation": "pumice.model.facts",
+    "ReservedTask": "pumice.model.facts",
     "Resource": "pumice.model.resources",
     "ResourceQuota": "pumice.model.facts",
     "RowCursor": "pumice.model.cursors",
@@ -176,8 +188,8 @@ _HOME = {
     "SubJob": "pumice.model.job",
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
-    "best_rows_first": "pumice.session.nodes.best_rows",
     "USED_STATUSES": "pumice.model.task",
+    "best_rows_first": "pumice.session.nodes.best_rows",
     "common_depth": "pumice.model.queues",
     "extension_point": "pumice.hookspecs",
     "fit_error_text": "pumice.status",
@@ -185,9 +197,11 @@ _HOME = {
     "hookimpl": "pumice.plugin",
     "is_hard": "pumice.model.job",
     "load_policy": "pumice.config",
+    "load_state": "pumice.backends.state",
     "parse_duration": "pumice.config.duration",
     "policy_from_dict": "pumice.config",
     "queue_path": "pumice.model.queues",
+    "save_state": "pumice.backends.state",
 }
 
 __all__ = [
@@ -212,6 +226,7 @@ __all__ = [
     "BindContext",
     "Choice",
     "Cluster",
+    "ClusterState",
     "Code",
     "Container",
     "Decisions",
@@ -221,7 +236,9 @@ __all__ = [
     "Duration",
     "Eviction",
     "EvictionContext",
+    "EvictionGuard",
     "EvictionKind",
+    "EvictionLog",
     "ExtensionPoint",
     "Fault",
     "FitError",
@@ -250,6 +267,7 @@ __all__ = [
     "Operation",
     "OptionsModel",
     "Order",
+    "PastEviction",
     "PipelinedTask",
     "Plan",
     "Plugin",
@@ -264,6 +282,8 @@ __all__ = [
     "Raw",
     "Refusal",
     "RequestFit",
+    "Reservation",
+    "ReservedTask",
     "Resource",
     "ResourceQuota",
     "RowCursor",
@@ -290,9 +310,11 @@ __all__ = [
     "hookimpl",
     "is_hard",
     "load_policy",
+    "load_state",
     "parse_duration",
     "policy_from_dict",
     "queue_path",
+    "save_state",
 ]
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError
 from pumice.scheduler import Scheduler
 from pumice.solver import Solver
@@ -19,6 +20,7 @@ def run(world, action, *plugins, plain=(), **options):
             "tiers": [{"plugins": [*FAIR, *plugins]}],
             "action": {action: options},
             "scheduler": {"on_plugin_error": "raise", "plain": plain},
+            "evictions": AS_UPSTREAM,
         }
     )
     backend = MemoryBackend(world.inventory, now=world.now)

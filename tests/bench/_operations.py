@@ -49,8 +49,8 @@ def _counting(counts: Counter[str]) -> Iterator[None]:
     """Count whatever is done inside; nothing in the engine knows of it."""
     implementations = dispatch.implementations
 
-    def counted(point: Any, tiers: Any) -> list[list[tuple[Impl, Any]]]:
-        voters = implementations(point, tiers)
+    def counted(point: Any, tiers: Any, **given: Any) -> list[list[tuple[Impl, Any]]]:
+        voters = implementations(point, tiers, **given)
         if point.name not in _ORDERS:
             return voters
         return [[(_compared(impl, counts), plugin) for impl, plugin in tier] for tier in voters]
@@ -73,9 +73,9 @@ def _counting(counts: Counter[str]) -> Iterator[None]:
 
     run = Simulation.run
 
-    def simulated(*args: Any) -> bool:
+    def simulated(*args: Any, **given: Any) -> Any:
         counts[SIMULATIONS] += 1
-        return run(*args)
+        return run(*args, **given)
 
     with (
         mock.patch.object(dispatch, "implementations", counted),

@@ -11,6 +11,7 @@ import numpy as np
 
 from pumice import Plugin, hookimpl
 from pumice.config import Policy, policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.discovery import Source
 from pumice.hookspecs import POINTS
 from pumice.model.facts import HyperNode, NetworkTopology, Queue, SubGroup, SubGroupPolicy
@@ -244,7 +245,7 @@ _EVICTING = ["enqueue", "allocate", "reclaim", "preempt", "gangreclaim", "gangpr
 
 CLUSTERS: dict[str, tuple[Callable[[], Any], Mapping[str, Any]]] = {
     "placing": (placing, {"actions": ["enqueue", "allocate", "backfill"]}),
-    "evicting": (evicting, {"actions": _EVICTING}),
+    "evicting": (evicting, {"actions": _EVICTING, "evictions": AS_UPSTREAM}),
     "preempting first": (evicting, {"actions": ["allocate", "preempt"]}),
     "evicting gangs": (evicting, {"actions": ["allocate", "gangreclaim", "gangpreempt"]}),
     "simulating": (

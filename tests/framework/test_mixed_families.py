@@ -48,7 +48,7 @@ class TestTheExample:
         assert by == [
             ("demo/batch-4", "reclaim", "demo/shop"),
             ("demo/batch-3", "reclaim", "demo/shop"),
-            ("demo/batch-2", "solve_reclaim", "demo/camera"),
+            ("demo/batch-2", "consolidate", "demo/camera"),
         ]
         pipelined = {one.task: one.node for one in decisions.pipelined}
         assert pipelined == {

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pumice.config import policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, Queue
 from pumice.model.families.kai.pod_sets import SUB_GROUP_LABEL
@@ -140,6 +141,7 @@ class FairWorld:
                 "tiers": [{"plugins": list(plugins)}],
                 "plugin": {names[0]: options},
                 "scheduler": {"on_plugin_error": "raise"},
+                "evictions": AS_UPSTREAM,
             }
         )
         cluster = build_cluster(self.inventory, now=self.now)

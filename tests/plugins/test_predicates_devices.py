@@ -3,7 +3,6 @@
 import pytest
 
 from pumice.verdicts import BindContext, Code
-from pumice_builtin_plugins.kube.dra.cel import CelError, compiled
 from tests.plugins._kube import Kube, node, pod, thing
 
 DRA = "resource.k8s.io/v1"
@@ -262,53 +261,19 @@ class TestRequests:
             ("CEL runtime error: no such key: healthy",),
         )
 
-
-DEVICE = {
-    "device": {
-        "driver": DRIVER,
-        "attributes": {DRIVER: {"model": "A100", "index": 3, "ok": True}},
-        "capacity": {DRIVER: {"memory": 40 * 2**30 * 1000}},
-    }
-}
-
-
-@pytest.mark.parametrize(
-    "expression, value",
-    [
-        ("device.driver == 'gpu.example.com'", True),
-        ("device.attributes['gpu.example.com'].model != \"A100\"", False),
-        ("device.attributes['gpu.example.com'].index >= 3 && true", True),
-        ("!device.attributes['gpu.example.com'].ok || false", False),
-        ("device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0", True),
-        ("device.capacity['gpu.example.com'].memory.isGreaterThan(quantity('41Gi'))", False),
-        ("device.attributes['gpu.example.com'].model in ['A100', 'H100']", True),
-        ("device.attributes['gpu.example.com'].model.startsWith('A')", True),
-        ("device.attributes['gpu.example.com'].model.matches('^[AH]1')", True),
-        ("has(device.attributes['gpu.example.com'].none)", False),
-        ("1 + 2 * 3 - 4 / 2 == 5 && 7 % 4 == 3 && -1 < 0", True),
-        ("(1 < 2 ? 'a' : 'b') == 'a'", True),
-        ("size([1, 2]) == 2 && size('abc') == 3", True),
-        ("semver('1.10.0').isGreaterThan(semver('1.9.3'))", True),
-        ("semver('1.0.0-rc').isLessThan(semver('1.0.0'))", True),
-        ("r'a\\d' + 'x\\'y' == 'a\\\\dx\\'y'", True),
-        ("device.none || true", True),
-        ("device.none && false", False),
-    ],
-)
-def test_expressions(expression, value):
-    assert compiled(expression)(DEVICE) is value
-
-
-@pytest.mark.parametrize(
-    "expression",
-    ["", "1 +", "a.b(", "device.driver.explode()", "explode(1)", "1 2", "'a", "@", "(" * 5000],
-)
-def test_expressions_that_cannot_be_read(expression):
-    with pytest.raises(CelError):
-        compiled(expression)
-
-
-@pytest.mark.parametrize("expression", ["missing", "1 + 'a'", "1 / 0", "device.driver < 1", "1.x"])
-def test_expressions_without_a_value(expression):
-    with pytest.raises(CelError):
-        compiled(expression)(DEVICE)
+    def test_a_selector_beyond_the_bounds_costs_its_own_pod_only(self):
+        large = request(expression="4000000000 * 4000000000 * 1000000000 > 0")
+        kube = Kube(
+            node("a"),
+            device_class(),
+            on("a", "g0"),
+            claim("c", large),
+            claim("d"),
+            using("p", "c"),
+            using("q", "d"),
+        )
+        code, (reason,) = kube.verdicts("p")["a"]
+        assert code == Code.ERROR
+        assert "4000000000 * 4000000000" in reason
+        assert "more than 64 bits" in reason
+        assert kube.fitting("q") == {"a"}

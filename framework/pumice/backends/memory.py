@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from pumice.backends.state import ClusterState
 from pumice.decisions import Bind, Decisions, JobState, PipelinedTask
 from pumice.model.facts import Inventory, Pod, PodGroup
 from pumice.model.task import TaskStatus
@@ -58,6 +59,17 @@ class MemoryBackend:
         from pumice.manifests import load
 
         return cls(load(paths, default_queue=default_queue))
+
+    @classmethod
+    def from_state(cls, state: ClusterState, **settings: Any) -> Self:
+        """The cluster that :meth:`state` describes."""
+        backend = cls(state.inventory, now=state.clock, **settings)
+        backend._terminating = dict(state.terminating)
+        return backend
+
+    def state(self, cycle: int = 0) -> ClusterState:
+        """What a later run needs to go on after this cycle, once its decisions are carried out."""
+        return ClusterState(self._inventory, self._now, cycle, dict(self._terminating))
 
     # -- what a scheduler asks
 

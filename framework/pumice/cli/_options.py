@@ -19,14 +19,24 @@ POLICY_FILE = click.Path(dir_okay=False, path_type=Path)
 
 def output_option(function: F) -> F:
     """``-o table|json``, given to the command as ``output``."""
+    return _output("Output format.", "table", "json")(function)
+
+
+def cycles_output_option(function: F) -> F:
+    """``-o table|json|jsonl``, given to the command as ``output``."""
+    text = "Output format; jsonl: one line for each cycle, as soon as it is decided."
+    return _output(text, "table", "json", "jsonl")(function)
+
+
+def _output(text: str, *formats: str) -> Callable[[F], F]:
     return click.option(
         "-o",
         "--output",
-        type=click.Choice(["table", "json"]),
+        type=click.Choice(formats),
         default="table",
         show_default=True,
-        help="Output format.",
-    )(function)
+        help=text,
+    )
 
 
 def set_option(function: F) -> F:

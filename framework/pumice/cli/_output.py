@@ -22,6 +22,12 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
+def print_json_line(data: Any) -> None:
+    """Print JSON as one line, which is flushed."""
+    plain = to_jsonable_python(data, fallback=str)
+    click.echo(json.dumps(plain, ensure_ascii=False))
+
+
 def make_table(*columns: str) -> Table:
     """A table without borders; long cells wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")

@@ -8,6 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from pumice._replace import replace_file
 from pumice.errors import PumiceError
 
 _MARK = re.compile("«([a-z_]+)»")
@@ -38,7 +39,7 @@ def write(folder: Path, rendered: Mapping[str, str]) -> None:
         for path, text in rendered.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            replace_file(file, text)
     except FileExistsError:
         raise PumiceError(
             f"{folder} already exists", hint="choose another name, or move it away"

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
+from pumice._replace import replace_file
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import (
     add_row,
@@ -121,14 +122,7 @@ def import_(file: str, origin: str, output_file: Path | None) -> None:
     if output_file is None:
         click.echo(result, nl=False)
     else:
-        _write(output_file, result)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PumiceError(f"{path}: cannot be written: {error.strerror}") from error
+        replace_file(output_file, result)
 
 
 def _print_tiers(policy: Policy, why: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,9 +15,10 @@ from pumice._nearest import did_you_mean
 from pumice.backends import Backend
 from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
+from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
-from pumice.cli._options import output_option, plain_option, policy_options
-from pumice.cli._output import print_json
+from pumice.cli._options import cycles_output_option, plain_option, policy_options
+from pumice.cli._output import print_json, print_json_line
 from pumice.config import Policy, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
@@ -35,7 +37,7 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
 @click.option(
     "--cycles", default=1, type=click.IntRange(1), show_default=True, help="How many cycles."
 )
-@output_option
+@cycles_output_option
 @click.option(
     "--trace",
     "hooks",
@@ -53,6 +55,13 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     metavar="NAME",
     help="Where the facts come from, by its entry point in the group pumice.backends.",
 )
+@click.option(
+    "--state",
+    "state_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Store the cluster in FILE after every cycle; go on from FILE if it exists.",
+)
 def command(
     files: tuple[str, ...],
     policy: str | None,
@@ -64,39 +73,72 @@ def command(
     check: bool,
     plain: tuple[str, ...],
     backend_name: str,
+    state_file: Path | None,
 ) -> None:
     """Schedule a cluster and print the decisions.
 
     FILES are Kubernetes manifests: dumps of 'kubectl get -o json', YAML, directories, or - for
     the standard input. Between cycles, bound pods start and evicted pods disappear.
+
+    With --state FILE the cluster is the one that FILE holds, and FILES are read only if FILE does
+    not exist yet; remove it to start again.
     """
     catalog = Catalog()
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
     ledger = _ledger(hooks, catalog)
-    backend = _backend(backend_name, files, chosen, catalog)
+    state = load_state(state_file) if state_file else None
+    backend = _backend(backend_name, files, chosen, catalog, state_file, state)
     warnings = [*chosen.warnings, *_input_warnings(backend)]
+    if state is not None and files:
+        warnings.append(
+            f"{state_file} exists: the cluster is taken from it after cycle {state.cycle}, and "
+            "FILES are not read (remove it to start again)"
+        )
     if not click.get_current_context().find_root().params.get("quiet"):
         for warning in warnings:
             click.echo(f"warning: {warning}", err=True)
     _adopt(backend, chosen)
     scheduler = Scheduler(backend, chosen.without(plain), ledger=ledger, verify=check)
+    first = scheduler.cycle = state.cycle if state else 0
     history: list[Decisions] = []
-    for number in range(1, cycles + 1):
-        if number > 1:
-            _advance(backend, chosen)
-        history.append(scheduler.run_once())
+    for number in range(first + 1, first + cycles + 1):
+        decisions = scheduler.run_once()
+        if output == "jsonl":
+            said = [] if number > first + 1 else warnings
+            print_json_line({"cycle": number, **decisions.as_json(), "warnings": said})
+        else:
+            history.append(decisions)
         if output == "table":
-            print_cycle(number, history[-1])
+            print_cycle(number, decisions)
+        if state_file or number < first + cycles:
+            _advance(backend, chosen)
+        # A killed run repeats at most the cycle that it printed last, and leaves none unprinted.
+        if state_file and isinstance(backend, MemoryBackend):
+            save_state(state_file, backend.state(number))
     scheduler.close()
     if output == "json":
         decided = [decisions.as_json() for decisions in history]
         print_json({"cycles": decided, "warnings": warnings})
-    else:
+    elif output == "table":
         print_totals(history)
 
 
-def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) -> Backend:
+def _backend(
+    name: str,
+    files: Sequence[str],
+    policy: Policy,
+    catalog: Catalog,
+    state_file: Path | None,
+    state: ClusterState | None,
+) -> Backend:
     cls = catalog.load("backend", name).cls
+    if state_file and not (isinstance(cls, type) and issubclass(cls, MemoryBackend)):
+        raise PumiceError(
+            f"--state: the backend {name!r} has no state to store",
+            hint="remove --state, or use the backend 'memory'",
+        )
+    if state is not None:
+        return cls.from_state(state)  # type: ignore[no-any-return]
     settings = policy.scheduler
     if not hasattr(cls, "from_files"):
         if files:
@@ -106,7 +148,8 @@ def _backend(name: str, files: Sequence[str], policy: Policy, catalog: Catalog) 
             )
         return _instance(name, cls)
     if not files:
-        raise PumiceError("there is nothing to schedule: give FILES", hint=EXAMPLE)
+        missing = f": {state_file} does not exist yet" if state_file else ""
+        raise PumiceError(f"there is nothing to schedule: give FILES{missing}", hint=EXAMPLE)
     backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
     return backend
 

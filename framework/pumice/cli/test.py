@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from pumice._replace import replace_file
 from pumice.cli._options import plain_option
 from pumice.errors import ScenarioError
 from pumice.scenarios import Result, Runner, find_files
@@ -140,7 +141,4 @@ def _write(file: Path, results: Iterable[Result]) -> None:
         **{key: counts[key] for key in ("passed", "failed", "skipped")},
         "scenarios": [result.as_json() for result in results],
     }
-    try:
-        file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"--json {file}: {error.strerror or error}") from None
+    replace_file(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n")

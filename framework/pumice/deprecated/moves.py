@@ -185,7 +185,6 @@ _V0_2 = Moves(
             "labelled_gpu_count",
         ),
         ("pumice.model.as_found", "note_job"): ("pumice.model.incremental.restore", "record_job"),
-        ("pumice.model.as_found", "note_task"): ("pumice.model.incremental.restore", "record_task"),
         ("pumice.model.as_found", "restore_books"): (
             "pumice.model.incremental.restore",
             "restore_counts",
@@ -220,6 +219,7 @@ _V0_2 = Moves(
         ("pumice.solver.search", "Solver", "ghosts"): "stale_releases",
     },
     removed={
+        ("pumice.model.as_found", "note_task"): "use pumice.model.incremental.restore.record_tasks",
         ("pumice.manifests.nodes", "NodeWire"): "pumice.manifests.metadata.ObjectDecoder",
         ("pumice.manifests.others", "BudgetWire"): "pumice.manifests.metadata.ObjectDecoder",
         ("pumice.manifests.others", "QuotaWire"): "pumice.manifests.metadata.ObjectDecoder",

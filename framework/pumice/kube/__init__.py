@@ -1,10 +1,11 @@
-"""The semantics of Kubernetes' label selectors, node affinity, node health and quantities."""
+"""Kubernetes' label selectors, node affinity, node health, patterns and quantities."""
 
 from __future__ import annotations
 
 from pumice.kube.labels import matches_expression, matches_selector
 from pumice.kube.node_affinity import matches_node, matches_term
 from pumice.kube.node_health import is_healthy
+from pumice.kube.patterns import pattern
 from pumice.model.quantity import PODS, amount, milli, shown, units
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "matches_selector",
     "matches_term",
     "milli",
+    "pattern",
     "shown",
     "units",
 ]

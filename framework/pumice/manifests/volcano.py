@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
 
+from pumice.kube.patterns import pattern
 from pumice.manifests.metadata import MetadataWire, ObjectDecoder, read_metadata
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.shapes import (
@@ -244,11 +244,9 @@ def read_hypernode(raw: Raw, pool: Pool) -> HyperNode:
 
 def _check_pattern(number: int, member: HyperNodeMember) -> None:
     if "regexMatch" in member["selector"]:
-        pattern = member["selector"]["regexMatch"]["pattern"]
+        text = member["selector"]["regexMatch"]["pattern"]
         try:
-            re.compile(pattern)
-        except re.error as error:
+            pattern(text)
+        except ValueError as error:
             at = f"spec.members[{number}].selector.regexMatch.pattern"
-            raise MalformedError(
-                f"{at}: {pattern!r} is not a regular expression: {error}"
-            ) from None
+            raise MalformedError(f"{at}: {text!r} is not a regular expression: {error}") from None

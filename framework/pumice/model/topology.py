@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from pumice.kube.labels import matches_selector
+from pumice.kube.patterns import pattern
 from pumice.model.facts import HyperNode, Node
 
 ROOT = "<cluster-top-hypernode>"
@@ -85,8 +85,8 @@ class HyperNodeTree:
             if exact := selector.get("exactMatch"):
                 names.update({exact.get("name", "")} & known)
             if regex := selector.get("regexMatch"):
-                pattern = re.compile(regex.get("pattern", ""))
-                names |= {node.name for node in nodes if pattern.search(node.name)}
+                expression = pattern(regex.get("pattern", ""))
+                names |= {node.name for node in nodes if expression.search(node.name)}
             if labels := selector.get("labelMatch"):
                 names |= {node.name for node in nodes if matches_selector(labels, node.labels)}
         return names

@@ -88,6 +88,11 @@ class Losses:
         self.refused = bool(lost) and self._is_refused()
         """Whether the validator refuses the plan, however the simulation goes on."""
 
+    @property
+    def certain(self) -> bool:
+        """Whether every plan with a loss is refused, so that nobody need be asked."""
+        return self._rules.only_moves
+
     def add(self, job: Job) -> bool:
         """A victim job was not placed again; whether the plan is refused now."""
         self._lost[job.uid] = len(self._victims[job.uid])

@@ -46,6 +46,8 @@ class Simulation:
         self._placer = placer
         self._ranks = session.order.has_job_keys and session.uses("order_keys")
         self._bounds_capacity = session.uses("solver_search")
+        self.expects_refusals = False
+        """Whether the validator has refused a plan: only then it is asked during a simulation."""
 
     def run(
         self,
@@ -72,7 +74,12 @@ class Simulation:
                 if not placed:
                     return Outcome.NOT_PLACED
                 claimant_placed = True
-            elif not placed and losses is not None and not refused:
+            elif (
+                not placed
+                and losses is not None
+                and not refused
+                and (losses.certain or self.expects_refusals)
+            ):
                 refused = losses.add(job)
             if refused and (claimant_placed or not refusal_matters):
                 return Outcome.REFUSED

@@ -184,9 +184,11 @@ class Steps:
             # What a refusal does and a failure does not: end the plan, and open rows.
             matters = bool(number < len(promising) or refused or trial.freed)
             outcome = self._simulate(plan, trial, recorded, refusal_matters=matters)
-            if outcome is Outcome.PLACED and self._rules.validator(plan):
-                self._record([*plan.recorded, *trial.groups])
-                return True
+            if outcome is Outcome.PLACED:
+                if self._rules.validator(plan):
+                    self._record([*plan.recorded, *trial.groups])
+                    return True
+                self._simulation.expects_refusals = True
             if outcome is not Outcome.NOT_PLACED:
                 # KAI leaves the rows of a refused plan open for the rest of the step.
                 trials.open(trial.freed)

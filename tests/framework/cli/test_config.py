@@ -135,15 +135,6 @@ def test_show_as_json():
     assert data["config"]["plugin"] == {"nodeorder": {"leastrequested.weight": 2}}
 
 
-@pytest.mark.parametrize("preset", ["pumice", "volcano"])
-def test_show_a_preset(preset):
-    assert f"policy   preset {preset}" in run("show", "--preset", preset).stdout
-
-
-def test_show_without_a_file_is_the_default():
-    assert "policy   preset pumice" in run("show").stdout
-
-
 def test_show_applies_the_environment(monkeypatch):
     monkeypatch.setenv("PUMICE_SCHEDULER__PERIOD", "250ms")
     data = json.loads(run("show", "policy.toml", "-o", "json").stdout)

@@ -354,7 +354,10 @@ class TestTest:
             (("policy.toml",), "policy.toml: not a scenario file"),
             (("empty",), "empty: there is no scenario"),
             (("cases", "-k", "missing"), "there is no scenario with 'missing'"),
-            (("cases/good.json", "--json", "no/where.json"), "--json no/where.json: No such file"),
+            (
+                ("cases/good.json", "--json", "no/where.json"),
+                "no/where.json: cannot be written: there is no folder no",
+            ),
         ],
     )
     def test_bad_input_is_reported(self, cases, args, error):

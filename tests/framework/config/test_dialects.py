@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pumice.config import load_policy, policy_from_dict, translate
+from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError, PumiceError
 from pumice.scenarios.params import with_params
 
@@ -66,8 +67,8 @@ class TestKai:
     def test_searches_account_as_upstream_by_default(self) -> None:
         given = {"reclaim": {"upstreamStaleReleases": False}}
         assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
-            "solve_reclaim": {"upstreamStaleReleases": False},
-            "solve_preempt": {"upstreamStaleReleases": True},
+            "solve_reclaim": {"upstreamStaleReleases": False, "upstreamBystanders": True},
+            "solve_preempt": {"upstreamStaleReleases": True, "upstreamBystanders": True},
         }
 
     def test_depths_of_queues_become_options_of_actions(self) -> None:
@@ -134,7 +135,23 @@ class TestKai:
 
 def test_volcanos_names_are_ours() -> None:
     config = {"actions": ["allocate"], "tiers": [{"plugins": ["predicates"]}]}
-    assert translate(config, "volcano") == config
+    assert translate(config, "volcano") == {**config, "evictions": AS_UPSTREAM}
+
+
+@pytest.mark.parametrize("dialect", ["volcano", "kai"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"evictions": {"atomic": True}}, id="stated"),
+        pytest.param({"preset": "pumice"}, id="a preset states it"),
+    ],
+)
+def test_evictions_are_upstreams_unless_stated_otherwise(
+    dialect: str, given: dict[str, Any]
+) -> None:
+    config = {"actions": ["allocate"], "tiers": [{"plugins": ["predicates"]}]}
+    assert translate(config, dialect)["evictions"] == AS_UPSTREAM
+    assert translate({**config, **given}, dialect).get("evictions") == given.get("evictions")
 
 
 @pytest.mark.parametrize(

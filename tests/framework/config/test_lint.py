@@ -131,3 +131,33 @@ def test_the_method_of_0_1_is_asked_for_one_more_version(warnings):
         (text,) = warnings("place", "starving", "before02")
     assert text == "p: tiers[0].plugins[1]: before02: does not suit starving"
     assert caught[0].filename == __file__
+
+
+class TestTiersOfVictims:
+    def warnings(self, *tiers, actions=("allocate", "reclaim"), **evictions):
+        config = {"actions": list(actions), "tiers": [{"plugins": list(tier)} for tier in tiers]}
+        policy = policy_from_dict({**config, "evictions": evictions})
+        return [text for text in policy.warnings if "reclaimable" in text]
+
+    def test_a_later_tier_may_name_what_an_earlier_one_refused(self):
+        (text,) = self.warnings(["gang"], ["proportion"])
+        assert "where gang of an earlier tier allows no victim, reclaimable of proportion" in text
+
+    def test_a_quota_plugin_that_only_votes_is_not_heard(self):
+        overruled, unheard = self.warnings(["gang"], ["proportion"], protected=False)
+        assert "may name what was refused" in overruled
+        assert "reclaimable of proportion is not heard" in unheard
+
+    def test_plugins_that_protect_are_always_heard(self):
+        assert (
+            self.warnings(
+                [{"name": "gang", "disable": ["reclaimable"]}, "conformance"], ["proportion"]
+            )
+            == []
+        )
+
+    def test_one_tier_is_no_trap(self):
+        assert self.warnings(["gang", "conformance", "proportion"], protected=False) == []
+
+    def test_without_an_action_that_asks_there_is_nothing_to_warn_of(self):
+        assert self.warnings(["gang"], ["proportion"], actions=["allocate"]) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from pumice.config import MissingParts, load_policy, policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError, PumiceError
 from tests.framework.config._policies import GOOD, HEAD
 
@@ -89,15 +90,22 @@ class TestOverrides:
 
 
 class TestPresets:
-    @pytest.mark.parametrize("name", ["pumice", "volcano"])
-    def test_a_preset_loads_without_warnings(self, parts, name):
-        policy = load_policy(preset=name, env={}, catalog=parts)
+    @pytest.mark.parametrize("name", ["kai", "pumice", "volcano"])
+    def test_a_preset_loads_without_warnings(self, name):
+        policy = load_policy(preset=name, env={})
         assert policy.origin == f"preset {name}"
         assert policy.warnings == ()
-        assert "allocate" in [entry.name for entry in policy.actions]
+        assert any(entry.cls.allocates for entry in policy.actions)
 
-    def test_the_default_is_pumice(self, parts):
-        assert load_policy(env={}, catalog=parts).origin == "preset pumice"
+    def test_the_default_is_pumice(self):
+        assert load_policy(env={}).origin == "preset pumice"
+
+    @pytest.mark.parametrize(
+        "name, promised", [("kai", False), ("pumice", True), ("volcano", False)]
+    )
+    def test_only_pumice_promises_something_about_evictions(self, name, promised):
+        evictions = load_policy(preset=name, env={}).evictions
+        assert {getattr(evictions, promise) for promise in AS_UPSTREAM} == {promised}
 
     def test_volcano_lets_whole_gangs_be_preempted(self, parts):
         policy = load_policy(preset="volcano", env={}, catalog=parts)

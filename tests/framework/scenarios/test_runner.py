@@ -6,11 +6,16 @@ from pathlib import Path
 import pytest
 
 from pumice import Action, Plugin, hookimpl
+from pumice.config.settings import AS_UPSTREAM
 from pumice.scenarios import Result
 from pumice.scenarios.scenario import parse
 from tests.framework.scenarios._objects import group, node, pod, queue, scenario
 
-BOTH = {"actions": ["evict-all", "first-fit"], "tiers": [{"plugins": ["whole"]}]}
+BOTH = {
+    "actions": ["evict-all", "first-fit"],
+    "tiers": [{"plugins": ["whole"]}],
+    "evictions": AS_UPSTREAM,
+}
 
 
 @pytest.fixture

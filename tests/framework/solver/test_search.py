@@ -124,7 +124,8 @@ class TestPlans:
         assert world.task("x-0").node == "n"
         statement.discard()
 
-    def test_victims_that_rank_before_the_claimant_are_placed_first(self):
+    @pytest.mark.parametrize("bystanders", [True, False])
+    def test_victims_that_rank_before_the_claimant_are_placed_first_by_kai(self, bystanders):
         """Resources that the job order gives back to the victim do not help the claimant."""
         world = FairWorld()
         world.node(gpu=1)
@@ -132,10 +133,14 @@ class TestPlans:
         world.queue("b", 1)
         world.job("v", "b", ask(on="n"))
         world.job("x", "a", ask())
-        search = Search(world)
+        search = Search(world, bystanders=bystanders)
         before = search.trace()
-        assert search.solve("x") is None
+        statement = search.solve("x")
+        assert (statement is None) is bystanders
         assert search.solver.simulations == 1
+        if statement is not None:
+            assert search.status("x-0") is TaskStatus.PIPELINED
+            statement.discard()
         assert search.trace() == before
 
     def test_a_failed_search_restores_shared_gpus(self):

@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, total_ordering
 from typing import Any
 
-from pumice.kube import milli
+from pumice.kube import milli, pattern
+from pumice_builtin_plugins.kube.dra.cel_arithmetic import (
+    ARITHMETIC,
+    CelError,
+    LimitError,
+    bounded,
+    negated,
+    quoted,
+)
 
 Expression = Callable[[Mapping[str, Any]], Any]
 
@@ -31,17 +39,9 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     "in": lambda item, container: item in container,
 }
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": lambda a, b: int(a / b) if isinstance(a, int) and isinstance(b, int) else a / b,
-    "%": operator.mod,
-}
-
-
-class CelError(Exception):
-    """An expression that cannot be parsed, or that fails for this device."""
+_TOO_DEEP = "the expression is nested too deeply"
+_LONGEST_EXPRESSION = 10 * 1024
+"""Characters; the API server accepts no longer selector."""
 
 
 @total_ordering
@@ -79,7 +79,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "startsWith": lambda text, part: text.startswith(part),
     "endsWith": lambda text, part: text.endswith(part),
     "contains": lambda text, part: part in text,
-    "matches": lambda text, pattern: re.search(pattern, text) is not None,
+    "matches": lambda text, expression: pattern(expression).search(text) is not None,
     "lowerAscii": lambda text: text.lower(),
     "size": len,
 }
@@ -89,6 +89,8 @@ class _Parser:
     """Recursive descent; every rule returns a function of the variables."""
 
     def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST_EXPRESSION:
+            raise CelError(f"longer than {_LONGEST_EXPRESSION} characters")
         self._tokens: list[tuple[str, str]] = []
         position = 0
         while position < len(text.rstrip()):
@@ -143,13 +145,13 @@ class _Parser:
     def _sum(self) -> Expression:
         left = self._product()
         while (sign := self._take("+", "-")) is not None:
-            left = _binary(_ARITHMETIC[sign], left, self._product())
+            left = _binary(ARITHMETIC[sign], left, self._product())
         return left
 
     def _product(self) -> Expression:
         left = self._unary()
         while (sign := self._take("*", "/", "%")) is not None:
-            left = _binary(_ARITHMETIC[sign], left, self._unary())
+            left = _binary(ARITHMETIC[sign], left, self._unary())
         return left
 
     def _unary(self) -> Expression:
@@ -158,7 +160,7 @@ class _Parser:
             return lambda env: not inner(env)
         if self._take("-"):
             inner = self._unary()
-            return lambda env: -inner(env)
+            return _call(negated, [inner])
         return self._postfix()
 
     def _postfix(self) -> Expression:
@@ -183,7 +185,7 @@ class _Parser:
     def _primary(self) -> Expression:
         kind, text = self._tokens.pop(0)
         if kind == "number":
-            number = float(text) if "." in text else int(text)
+            number = _number(text)
             return lambda env: number
         if kind == "string":
             plain = text[2:-1] if text.startswith("r") else _unescaped(text[1:-1])
@@ -217,6 +219,13 @@ class _Parser:
         return items
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text) if "." in text else bounded(int(text))
+    except (ValueError, LimitError):
+        raise CelError(f"the integer {quoted(text)} has more than 64 bits") from None
+
+
 def _lookup(value: Any, key: Any) -> Any:
     try:
         return value[key]
@@ -233,7 +242,7 @@ def _call(function: Callable[..., Any], arguments: list[Expression]) -> Expressi
         values = [argument(env) for argument in arguments]
         try:
             return function(*values)
-        except (TypeError, ValueError, AttributeError, ArithmeticError, re.error) as error:
+        except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise CelError(str(error)) from None
 
     return call
@@ -275,6 +284,16 @@ def compiled(text: str) -> Expression:
     :raises CelError: it cannot be parsed; the function itself raises it where it fails.
     """
     try:
-        return _Parser(text).parse()
+        expression = _Parser(text).parse()
     except RecursionError:
-        raise CelError("the expression is nested too deeply") from None
+        raise CelError(_TOO_DEEP) from None
+
+    def evaluate(env: Mapping[str, Any]) -> Any:
+        try:
+            return expression(env)
+        except LimitError as error:
+            raise CelError(f"{quoted(text)} builds {error}") from None
+        except RecursionError:
+            raise CelError(f"{quoted(text)}: {_TOO_DEEP}") from None
+
+    return evaluate

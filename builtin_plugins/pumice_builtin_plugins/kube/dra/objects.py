@@ -10,7 +10,8 @@ import numpy as np
 
 from pumice import Inventory, Pod, Raw
 from pumice.kube import milli
-from pumice_builtin_plugins.kube.dra.cel import CelError, Version, compiled
+from pumice_builtin_plugins.kube.dra.cel import Version, compiled
+from pumice_builtin_plugins.kube.dra.cel_arithmetic import CelError
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 
 DeviceId = tuple[str, str, str]

@@ -115,10 +115,10 @@ class EvictionGuard:
                     return "evictions without a place for the job that they are for"
                 if not plan.complete_gangs():
                     return "a gang would be left below its minimum"
-                if not plan.verified and not plan.remake():
-                    return "the nodes would not take the job after the evictions"
                 if not plan.is_complete():
                     return "the evictions would not complete the gang that they are for"
+                if not plan.verified and not plan.remake():
+                    return "the nodes would not take the job after the evictions"
             if settings.minimal:
                 spare_needless_victims(self._session, plan)
         elif settings.atomic and any(plan.breaks(job) for job in plan.victim_jobs):

@@ -9,6 +9,7 @@ from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.volcano.flags import FLAGS, points_off
 from pumice.config.importers.volcano.policy import import_volcano
+from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS
 from tests.framework.config.importers._volcano import BUILT_IN, HELM, imported, texts
@@ -32,6 +33,7 @@ def test_the_built_in_configuration():
             {"plugins": ["priority", "gang", "conformance"]},
             {"plugins": ["overcommit", "drf", "predicates", "proportion", "nodeorder"]},
         ],
+        "evictions": AS_UPSTREAM,
     }
     loaded = policy_from_dict(policy)
     preempting = loaded.voters("preemptable")
@@ -306,7 +308,7 @@ metrics:
 schedulePeriod: 1s
 """
     policy, notes = imported(rest=rest)
-    assert set(policy) == {"actions", "tiers"}
+    assert set(policy) == {"actions", "tiers", "evictions"}
     text = write_toml(policy, "Imported from x.", notes)
     head = text.partition("\n\nactions")[0]
     assert head.splitlines() == [
@@ -362,6 +364,7 @@ tiers:
         "actions": ["allocate", "backfill"],
         "tiers": [{"plugins": ["binpack", "gang"]}],
         "plugin": {"binpack": {"binpack.weight": 2}},
+        "evictions": AS_UPSTREAM,
     }
     assert [note.path for note in notes] == [
         ("actions",),
