@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 WORKERS ?= auto
+REQUIREMENTS ?= requirements-dev.txt
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,12 +20,12 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with the tools and all parts, editable
 
-$(STAMP): requirements-dev.txt $(PARTS:%=%/pyproject.toml)
+$(STAMP): $(REQUIREMENTS) $(PARTS:%=%/pyproject.toml)
 	@command -v "$(PYTHON)" >/dev/null || { echo "error: no '$(PYTHON)' here; name a Python >= 3.11: make PYTHON=/path/to/python" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Pumice needs Python >= 3.11 but '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1); name another: make PYTHON=/path/to/python" >&2; exit 1; }
 	@"$(BIN)/python" -c 'import pip' 2>/dev/null || { echo "making $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@echo "installing the tools and the parts into $(VENV)"
-	@$(PIP) install --quiet -r requirements-dev.txt
+	@$(PIP) install --quiet -r $(REQUIREMENTS)
 	@$(PIP) install --quiet --no-build-isolation $(PARTS:%=-e ./%)
 	@touch $@
 
