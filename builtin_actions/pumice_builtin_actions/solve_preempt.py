@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pydantic import Field
+
 from pumice import Job, Plan, Session
+from pumice.gang import active_count
 from pumice.solver import GangPlacer, QueueTree
-from pumice_builtin_actions.solver_action import SolverAction
+from pumice_builtin_actions.solver_action import SolverAction, SolverOptions
 from pumice_builtin_actions.solver_jobs import VictimQueues
 
 
 class SolvePreempt(SolverAction):
     """Preempt within a queue: victims have strictly lower priority and are preemptible."""
+
+    class Options(SolverOptions):
+        surplus: bool = Field(
+            True,
+            alias="preemptForSurplus",
+            description="Whether a job that has its minimum preempts for further tasks.",
+        )
+
+    def takes(self, job: Job) -> bool:
+        if not super().takes(job):
+            return False
+        return self.options.surplus or any(
+            active_count(part) < part.min_available for part in job.sub_jobs.values()
+        )
 
     def victims(self, session: Session, queues: VictimQueues, claimant: Job) -> QueueTree:
         may_lose = session.ask.preempt_victim_filter

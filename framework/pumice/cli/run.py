@@ -84,8 +84,8 @@ def command(
     not exist yet; remove it to start again.
     """
     catalog = Catalog()
-    ledger = _ledger(hooks, catalog)
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+    ledger = _ledger(hooks, catalog)
     state = load_state(state_file) if state_file else None
     backend = _backend(backend_name, files, chosen, catalog, state_file, state)
     warnings = [*chosen.warnings, *_input_warnings(backend)]

@@ -16,7 +16,7 @@ from pumice.config.overrides import loosely
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.problems import Problems
 from pumice.config.sections import Reference, read_actions, read_tiers
-from pumice.config.settings import EvictionSettings, SchedulerSettings
+from pumice.config.settings import EvictionSettings, SchedulerSettings, split_names
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import LoadError
 from pumice.plugin import OptionsModel
@@ -54,11 +54,13 @@ class Builder:
     def build(self, *, complete: bool = True) -> Policy:
         """Build the policy; unless ``complete``, missing keys are not reported."""
         self._check_keys()
+        scheduler, scheduler_values = self._settings("scheduler", SchedulerSettings)
+        self._restrict_catalog(scheduler_values)
         actions, tiers = self._references(complete)
         plugins = [reference for tier in tiers for reference in tier]
         built_plugins, plugin_values = self._parts("plugin", plugins)
         built_actions, action_values = self._parts("action", actions)
-        scheduler, scheduler_values = self._scheduler()
+        scheduler = self._with_known_shortcuts(scheduler, scheduler_values)
         evictions, eviction_values = self._settings("evictions", EvictionSettings)
         self.problems.raise_any(self.origin)
         policy = Policy(
@@ -210,9 +212,12 @@ class Builder:
             )
         return options
 
-    def _scheduler(self) -> tuple[SchedulerSettings, _OptionValues]:
-        settings, given = self._settings("scheduler", SchedulerSettings)
-        return self._with_known_shortcuts(settings, given), given
+    def _restrict_catalog(self, given: _OptionValues) -> None:
+        """Let only allowed distributions be imported, even if another setting is wrong."""
+        names = split_names(given.values.get("allowed_distributions"))
+        if names is not None and not isinstance(names, list | tuple):
+            names = ()
+        self.catalog.allow(None if names is None else [str(name) for name in names])
 
     def _settings(self, section: str, model: type[S]) -> tuple[S, _OptionValues]:
         """The settings of one section of all layers, and the values as they were written."""

@@ -19,7 +19,8 @@ from pumice.config.duration import Duration
 PREFIX = "PUMICE_SCHEDULER__"
 
 
-def _split(value: Any) -> Any:
+def split_names(value: Any) -> Any:
+    """Names separated by commas, as a variable of the environment has them."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -52,7 +53,7 @@ class SchedulerSettings(BaseSettings):
         description="Whether that also applies to plugins that can refuse something.",
     )
     default_queue: str = Field("default", description="The queue of jobs that name none.")
-    scheduler_names: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+    scheduler_names: Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_names)] = Field(
         (), description="The schedulerName values of pods to schedule; empty: all pods."
     )
     sharding_mode: Literal["none", "hard", "soft"] = Field(
@@ -62,8 +63,13 @@ class SchedulerSettings(BaseSettings):
     shard: str = Field(
         "volcano", description="Name of the NodeShard that lists this scheduler's nodes."
     )
-    plain: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+    plain: Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_names)] = Field(
         (), description="Shortcuts to switch off, to find a bug; 'all': every one."
+    )
+    allowed_distributions: Annotated[
+        tuple[str, ...] | None, NoDecode, BeforeValidator(split_names)
+    ] = Field(
+        None, description="Distributions whose parts may be imported; unset: all installed ones."
     )
 
     @classmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint
@@ -22,6 +23,7 @@ from pumice.hookspecs import POINTS, ExtensionPoint, read_points
 from pumice.shortcuts import Shortcut, correction, declared
 
 KINDS: tuple[Kind, ...] = tuple(GROUPS)
+_FRAMEWORK = "pumice-framework"
 SHORTCUT_KINDS: tuple[Kind, ...] = ("plugin", "action")
 
 
@@ -73,6 +75,17 @@ class Catalog:
         self._local: dict[tuple[Kind, str], type[Any]] = {}
         self._by_kind: dict[Kind, list[Installed]] = {}
         self._loaded: dict[tuple[Kind, str], Loaded | LoadError] = {}
+        self._allowed: frozenset[str] | None = None
+
+    def allow(self, distributions: Iterable[str] | None) -> None:
+        """Import only from these distributions and the framework; None: from all.
+
+        Classes that were registered locally are always allowed.
+        """
+        allowed = None if distributions is None else frozenset(map(_normal, distributions))
+        if allowed != self._allowed:
+            self._allowed = allowed
+            self._forget_loaded()
 
     @cached_property
     def _entry_points(self) -> dict[Kind, tuple[EntryPoint, ...]]:
@@ -114,8 +127,11 @@ class Catalog:
         self._by_kind.pop(kind, None)
         self._loaded.pop((kind, name), None)
         if kind == "hookspecs":
-            self._loaded.clear()
-            self.__dict__.pop("_contract", None)
+            self._forget_loaded()
+
+    def _forget_loaded(self) -> None:
+        self._loaded.clear()
+        self.__dict__.pop("_contract", None)
 
     def installed(self, kind: Kind) -> list[Installed]:
         """Everything of this kind, by name; a name of two distributions is listed twice."""
@@ -234,6 +250,13 @@ class Catalog:
         return candidates[0]
 
     def _import(self, part: Installed, what: str) -> type[Any]:
+        name = part.source.distribution
+        if self._allowed is not None and _normal(name) not in self._allowed | {_FRAMEWORK}:
+            raise LoadError(
+                f"{part.kind} {part.name!r} is of distribution {name!r}, which is not allowed",
+                hint=f"add {name!r} to allowed_distributions in [scheduler], or do without it",
+                reason="not allowed",
+            )
         try:
             cls: type[Any] = _scan.load(part.kind, part.name, self._entry_points[part.kind])
         except (Exception, SystemExit) as error:
@@ -242,6 +265,11 @@ class Catalog:
                 hint=import_hint(part.kind, part.source, error),
             ) from error
         return cls
+
+
+def _normal(distribution: str) -> str:
+    """The name of a distribution as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _points(cls: type[Any], source: Source) -> list[ExtensionPoint]:
