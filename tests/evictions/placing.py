@@ -22,9 +22,18 @@ def check_placing(cycle: Cycle) -> None:
 
 def _check_binds(cycle: Cycle) -> None:
     cluster, present = cycle.cluster, cycle.after_binds
-    for key, bind in cycle.binds.items():
+    order = list(cycle.binds)
+    for number, (key, bind) in enumerate(cycle.binds.items()):
         pod = cluster.pods[key]
         refusal = cluster.filters.refusal(pod, cluster.nodes[bind.node], present)
+        if refusal:
+            # The first pod of a series may go where the later ones do not follow.
+            later = set(order[number + 1 :])
+            earlier = {
+                name: {other: one for other, one in pods.items() if other not in later}
+                for name, pods in present.items()
+            }
+            refusal = cluster.filters.refusal(pod, cluster.nodes[bind.node], earlier)
         if refusal:
             cycle.report("filter", f"{key} on {bind.node}: {refusal}")
         if key in cycle.evicted:

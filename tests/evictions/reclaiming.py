@@ -13,9 +13,9 @@ def check_reclaiming(cycle: Cycle, plans: Mapping[str, list[Any]]) -> None:
     """Test each victim before it goes; the pods that a gang needs go as one."""
     cluster = cycle.cluster
     held = _held(cycle)
+    surplus: dict[str, int] = {}
     for uid, evictions in plans.items():
         claimant = cluster.gangs[uid]
-        surplus: dict[str, int] = {}
         for eviction in evictions:
             pod = cluster.pods[eviction.task]
             gang = pod.gang
