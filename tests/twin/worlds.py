@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pumice.backends.memory import MemoryBackend
 from pumice.config import Policy, policy_from_dict
+from pumice.config.settings import AS_UPSTREAM
 from pumice.decisions import Decisions
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
@@ -102,7 +103,9 @@ SHARES = {"volcano": 11, "kai": 8, "mixed": 1}
 
 @cache
 def _policy(family: str, name: str) -> Policy:
-    table = {**POLICIES[family][name], "scheduler": {"on_plugin_error": "raise"}}
+    table = {"scheduler": {"on_plugin_error": "raise"}, **POLICIES[family][name]}
+    if "preset" not in table:
+        table.setdefault("evictions", AS_UPSTREAM)
     return policy_from_dict(table, where=f"{family}: {name}")
 
 
