@@ -219,6 +219,8 @@ def reclaiming() -> FairWorld:
     world.queue("other", 0)
     world.job("victim", "other", ask(2, on="full"))
     world.job("victim-2", "other", ask(0, cpu=1, on="full"))
+    surplus = [ask(0, cpu=1, on="full") for _ in range(3)]
+    world.job("victim-3", "other", *surplus, min_member=1, priority=1)
     world.job("first", "q", ask(1), ask(1))
     world.job("last", "q", ask(1), ask(1))
     world.inventory.nodes["full"].labels |= {"pool": "full"}
