@@ -56,11 +56,18 @@ def cluster_of(point):
     raise AssertionError(f"{point} is asked in no cluster")
 
 
+OFTEN = ("raise", "wrong type")
+"""The faults that are tried in every run; `make test-long` tries all."""
+
+
 def served(decisions):
     return {uid.split("-")[0] for uid in bound(decisions)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.long) for kind in KINDS],
+)
 @pytest.mark.parametrize("point", ASKED)
 def test_every_point_and_every_fault(point, kind):
     called = []
