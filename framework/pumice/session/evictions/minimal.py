@@ -33,7 +33,7 @@ def spare_needless_victims(session: Session, plan: EvictionPlan) -> None:
 
 
 def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Victim]]:
-    """What may be spared together: one task beyond a gang's minimum, or the whole gang."""
+    """What may be spared together: one task beyond a gang's minimum, the minimum, or the gang."""
     by_job: dict[int, list[Victim]] = {}
     for victim in plan.victims:
         by_job.setdefault(id(victim.task.job), []).append(victim)
@@ -42,24 +42,30 @@ def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Victim]]:
         yield victims
         if len(victims) == 1:
             continue
+        of_task = {victim.task.uid: victim for victim in victims}
+        tasks = session.order.sorted_tasks(victim.task for victim in victims)
+        ordered = [of_task[task.uid] for task in tasks]
         if active_count(job):
-            of_task = {victim.task.uid: victim for victim in victims}
-            for task in session.order.sorted_tasks(victim.task for victim in victims):
-                yield [of_task[task.uid]]
+            for victim in ordered:
+                yield [victim]
         else:
-            elsewhere = _away_from_claimants(plan, victims)
-            if job.min_available <= len(elsewhere) < len(victims):
+            taken = _rows_of_claimants(plan)
+            elsewhere = [victim for victim in ordered if victim.row not in taken]
+            minimum = max(job.min_available, 1)
+            if minimum < len(elsewhere) < len(victims):
                 yield elsewhere
+            if minimum < len(victims):
+                beside = [victim for victim in ordered if victim.row in taken]
+                yield [*elsewhere, *beside][:minimum]
 
 
 def _importance(job: Job) -> tuple[int, float, str]:
     return -job.priority, job.created, job.uid
 
 
-def _away_from_claimants(plan: EvictionPlan, victims: list[Victim]) -> list[Victim]:
+def _rows_of_claimants(plan: EvictionPlan) -> set[int]:
     evicted = {task.uid for task in plan.tasks}
-    taken = {op.row for op in plan.placements if op.task.uid not in evicted}
-    return [victim for victim in victims if victim.row not in taken]
+    return {op.row for op in plan.placements if op.task.uid not in evicted}
 
 
 def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Victim]) -> bool:
