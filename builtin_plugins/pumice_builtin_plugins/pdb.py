@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pumice import DisruptionBudget, EvictionContext, Plugin, Task, hookimpl
@@ -27,24 +28,45 @@ class Pdb(Plugin):
         for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
             if _selects(budget):
                 self._budgets.setdefault(budget.namespace, []).append(budget)
+        self._evicted: set[str] = set()
+        self._counted = 0
+        self._counted_victims: tuple[Task, ...] = ()
+        self._used: Counter[tuple[str, str]] = Counter()
+        self._used_with_victims = self._used
 
     @hookimpl
     def protected(self, task: Task, context: EvictionContext) -> str | None:
         """Counts every eviction of the cycle, and those of the plan that is asked about."""
         if not self._enabled or not task.labels:
             return None
-        evicted: set[str] | None = None
-        for budget in self._budgets.get(task.namespace, ()):
-            if not _covers(budget, task):
-                continue
-            if evicted is None:
-                evicted = {eviction.uid for eviction in self.session.decisions.evictions}
-                evicted |= {victim.uid for victim in context.victims} | {task.uid}
-            tasks = self.session.cluster.tasks
-            used = sum(1 for uid in evicted if uid in tasks and _covers(budget, tasks[uid]))
-            if used > budget.disruptions_allowed:
+        budgets = self._budgets_of(task)
+        if not budgets:
+            return None
+        used = self._used_by(context.victims)
+        itself = task.uid not in self._evicted and task not in context.victims
+        for budget in budgets:
+            if used[_key(budget)] + itself > budget.disruptions_allowed:
                 return f"disruption budget {budget.name} allows {budget.disruptions_allowed} more"
         return None
+
+    def _used_by(self, victims: tuple[Task, ...]) -> Counter[tuple[str, str]]:
+        """How many evictions of the cycle, and of the victims of a plan, each budget covers."""
+        tasks, evictions = self.session.cluster.tasks, self.session.decisions.evictions
+        if self._counted_victims is not victims or self._counted != len(evictions):
+            for eviction in evictions[self._counted :]:
+                if eviction.uid not in self._evicted and eviction.uid in tasks:
+                    self._used.update(map(_key, self._budgets_of(tasks[eviction.uid])))
+                self._evicted.add(eviction.uid)
+            self._counted, self._counted_victims = len(evictions), victims
+            self._used_with_victims = self._used.copy()
+            for victim in victims:
+                if victim.uid not in self._evicted:
+                    self._used_with_victims.update(map(_key, self._budgets_of(victim)))
+        return self._used_with_victims
+
+    def _budgets_of(self, task: Task) -> list[DisruptionBudget]:
+        """The budgets that the eviction of a task counts against."""
+        return [b for b in self._budgets.get(task.namespace, ()) if _covers(b, task)]
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task] | None:
@@ -65,16 +87,18 @@ class Pdb(Plugin):
             if not task.labels:
                 continue
             violates = False
-            for budget in self._budgets.get(task.namespace, ()):
-                if not _covers(budget, task):
-                    continue
+            for budget in self._budgets_of(task):
                 # Volcano subtracts from every budget of a pod, also when another protects it.
-                key = (budget.namespace, budget.name)
+                key = _key(budget)
                 remaining[key] = remaining.get(key, budget.disruptions_allowed) - 1
                 violates = violates or remaining[key] < 0
             if not violates:
                 victims.append(task)
         return victims
+
+
+def _key(budget: DisruptionBudget) -> tuple[str, str]:
+    return budget.namespace, budget.name
 
 
 def _covers(budget: DisruptionBudget, task: Task) -> bool:

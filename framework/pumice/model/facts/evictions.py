@@ -16,6 +16,8 @@ class ReservedTask:
     """The node on which the resources are held."""
     gpu_groups: tuple[str, ...] = ()
     """The GPU groups, one for each shared GPU, that it joins."""
+    role: str = ""
+    """Its role in the job: a new pod of the same role may take its place."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -67,7 +67,7 @@ class EvictionGuard:
             if task.status not in PREEMPTABLE_STATUSES:
                 return f"{task.key} was placed in this cycle"
             if self.history is not None and task.job is not None:
-                reversed_ = self.history.objection(claimant, (task.job,))
+                reversed_ = self.history.objection(claimant, task.job)
                 if reversed_ is not None:
                     return reversed_
         if not self._asks:
@@ -96,7 +96,7 @@ class EvictionGuard:
         if self.history is not None:
             for victim in plan.victims:
                 if victim.claimant is not None and victim.task.job is not None:
-                    self.history.record(victim.claimant, (victim.task.job,))
+                    self.history.record(victim.claimant, victim.task.job)
         if self.reservations is not None:
             self.reservations.add(plan.placements)
         return None
@@ -121,6 +121,8 @@ class EvictionGuard:
                     return "the nodes would not take the job after the evictions"
             if settings.minimal:
                 spare_needless_victims(self._session, plan)
+            if plan.damaged:
+                return "a plugin objects to what the plan had before"
         elif settings.atomic and any(plan.breaks(job) for job in plan.victim_jobs):
             return "a gang would be left below its minimum"
         return self._reversal(plan) or self._protections(plan)
@@ -130,7 +132,7 @@ class EvictionGuard:
             return None
         for victim in plan.victims:
             if victim.claimant is not None and victim.task.job is not None:
-                text = self.history.objection(victim.claimant, (victim.task.job,))
+                text = self.history.objection(victim.claimant, victim.task.job)
                 if text is not None:
                     return text
         return None

@@ -45,7 +45,8 @@ class EvictionHistory:
             bounds = (queue.deserved, queue.guarantee, queue.limit, queue.over_quota_weight)
             digest.update(repr((facts, bounds)).encode())
         for name, node in session.cluster.inventory.nodes.items():
-            digest.update(repr((name, node.unschedulable)).encode())
+            admits = (name, node.unschedulable, node.labels, node.taints)
+            digest.update(repr(admits).encode())
         digest.update(session.nodes.allocatable.tobytes())
         for job in session.jobs.values():
             alive = len(job.tasks) - job.count(*COMPLETED_STATUSES)
@@ -64,13 +65,12 @@ class EvictionHistory:
     def _add(self, past: PastEviction) -> None:
         self._losers.setdefault(past.claimant, set()).add(past.victim)
 
-    def objection(self, claimant: Job, victims: Iterable[Job]) -> str | None:
-        """Why nothing may be taken from these jobs for the claimant; None: it may."""
+    def objection(self, claimant: Job, victim: Job) -> str | None:
+        """Why nothing may be taken from a job for the claimant; None: it may."""
         if claimant.uid in self._failed:
             return "its last reservation came to nothing, and nothing has changed since"
-        for victim in victims:
-            if victim is not claimant and self._has_taken(victim.uid, claimant.uid):
-                return f"{victim.uid} has taken resources from it before"
+        if victim is not claimant and self._has_taken(victim.uid, claimant.uid):
+            return f"{victim.uid} has taken resources from it before"
         return None
 
     def _has_taken(self, winner: str, loser: str) -> bool:
@@ -85,14 +85,13 @@ class EvictionHistory:
                     pending.append(uid)
         return False
 
-    def record(self, claimant: Job, victims: Iterable[Job]) -> None:
-        """Remember that tasks of these jobs are evicted for the claimant."""
-        for victim in victims:
-            if victim is claimant or victim.uid in self._losers.get(claimant.uid, ()):
-                continue
-            past = PastEviction(claimant.uid, victim.uid, self._session.now, self.demand)
-            self._new.append(past)
-            self._add(past)
+    def record(self, claimant: Job, victim: Job) -> None:
+        """Remember that tasks of a job are evicted for the claimant."""
+        if victim is claimant or victim.uid in self._losers.get(claimant.uid, ()):
+            return
+        past = PastEviction(claimant.uid, victim.uid, self._session.now, self.demand)
+        self._new.append(past)
+        self._add(past)
 
     def reservation_failed(self, job: str) -> None:
         """Nothing more is evicted for a job while nothing changes that could help it."""

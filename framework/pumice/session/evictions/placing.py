@@ -24,8 +24,7 @@ def objection_to(session: Session, task: Task, row: int) -> str | None:
         return str(error)
     if not fits(session, task, row, idle=False):
         return f"too little is free on node {session.nodes.names[row]}"
-    capacity = _capacity_objection(session, task, row)
-    return None if capacity is None else capacity
+    return _capacity_objection(session, task, row)
 
 
 def queue_objection(session: Session, task: Task) -> str | None:

@@ -43,6 +43,8 @@ class EvictionPlan:
         """What is placed, in order; the new places of moved victims included."""
         self.verified = True
         """Whether the action has verified each placement on the nodes as they were then."""
+        self.damaged = False
+        """Whether a part of it was refused when it was restored after a try."""
         self._read()
 
     def _read(self) -> None:
@@ -140,7 +142,9 @@ class EvictionPlan:
         if not works:
             statement.rollback(0)
             for op in saved:
-                session.undone(statement.recover([op]))
+                objection = statement.recover([op])
+                session.undone(objection)
+                self.damaged = self.damaged or objection is not None
             self._read()
         return works
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pumice.session.statement import Statement
 
 _S = TaskStatus
+_LEAVING = frozenset({_S.RELEASING})
+"""The task is still on the node from which it moves."""
+_WAITING = frozenset({_S.PENDING, _S.PIPELINED, _S.RELEASING})
 
 
 class Reservations:
@@ -41,7 +44,7 @@ class Reservations:
             if op.kind is not Kind.PIPELINE or job is None:
                 continue
             node = session.nodes.names[op.row]
-            reserved = ReservedTask(op.task.uid, node, op.task.gpu_groups)
+            reserved = _reserved(op.task, node)
             known = self._by_job.get(job.uid)
             if known is None:
                 self._by_job[job.uid] = Reservation(job.uid, (reserved,), deadline)
@@ -54,26 +57,35 @@ class Reservations:
                 generation=known.generation + 1,
             )
 
+    def take_over(self, reservation: Reservation, tasks: Iterable[ReservedTask]) -> None:
+        """Hold the resources of a reservation for these tasks, which replace others."""
+        generation = reservation.generation + 1
+        self._by_job[reservation.job] = replace(
+            reservation, tasks=tuple(tasks), generation=generation
+        )
+
     def drop(self, job: str) -> None:
         """Hold nothing for a job any more."""
         self._by_job.pop(job, None)
 
     def standing(self) -> Mapping[str, Reservation]:
         """Those that hold beyond this cycle: of tasks that still wait."""
-        found = {}
-        for uid, reservation in self._by_job.items():
-            job = self._session.jobs.get(uid)
-            if job is not None and (job.by_status[_S.PIPELINED] or _is_moving(job, reservation)):
-                found[uid] = reservation
-        return found
+        jobs = self._session.jobs
+        return {
+            uid: reservation
+            for uid, reservation in self._by_job.items()
+            if uid in jobs and _has_task(jobs[uid], reservation, _WAITING)
+        }
 
 
-def _is_moving(job: Job, reservation: Reservation) -> bool:
-    """Whether a reserved task is still on the node that it leaves."""
-    return any(
-        (task := job.tasks.get(one.uid)) is not None and task.status is _S.RELEASING
-        for one in reservation.tasks
-    )
+def _reserved(task: Task, node: str) -> ReservedTask:
+    return ReservedTask(task.uid, node, task.gpu_groups, task.role)
+
+
+def _has_task(job: Job, reservation: Reservation, statuses: frozenset[TaskStatus]) -> bool:
+    """Whether a task of the reservation has one of the statuses."""
+    tasks = (job.tasks.get(one.uid) for one in reservation.tasks)
+    return any(task is not None and task.status in statuses for task in tasks)
 
 
 def honour_reservations(session: Session) -> None:
@@ -87,28 +99,33 @@ def honour_reservations(session: Session) -> None:
         return
     for reservation in reservations.earlier():
         job = session.jobs.get(reservation.job)
-        problem = "the job is gone"
-        if job is not None:
-            problem = _claim(session, job, reservation)
+        tasks = _matching_tasks(job, reservation) if job is not None else []
+        if job is None or not tasks:
+            if job is None or not _has_task(job, reservation, _LEAVING):
+                reservations.drop(reservation.job)
+            continue
+        if any(task.uid != one.uid for task, one in tasks):
+            reservations.take_over(reservation, (_reserved(task, one.node) for task, one in tasks))
+        problem = _claim(session, job, tasks, reservation.deadline)
         if problem:
-            reservations.drop(reservation.job)
-        if problem and job is not None:
-            logger.info("reservation of {} ends: {}", reservation.job, problem)
-            if job.by_status[_S.PENDING]:
-                text = f"what was freed for it is no longer held: {problem}"
-                job.refusals.append(Refusal("ReservationEnded", text))
-                if session.evictions.history is not None:
-                    session.evictions.history.reservation_failed(job.uid)
+            reservations.drop(job.uid)
+            logger.info("reservation of {} ends: {}", job.uid, problem)
+            text = f"what was freed for it is no longer held: {problem}"
+            job.refusals.append(Refusal("ReservationEnded", text))
+            if session.evictions.history is not None:
+                session.evictions.history.reservation_failed(job.uid)
 
 
-def _claim(session: Session, job: Job, reservation: Reservation) -> str:
-    """Place the tasks of a reservation; why it ends otherwise."""
-    tasks = _matching_tasks(job, reservation)
-    if not tasks:
-        return "" if _is_moving(job, reservation) else "no task of it waits"
-    if session.now > reservation.deadline:
+def _claim(
+    session: Session, job: Job, tasks: list[tuple[Task, ReservedTask]], deadline: float
+) -> str:
+    """Place the tasks of a reservation; why it ends otherwise.
+
+    The fault of a plugin does not end it: the next cycle tries again, until the deadline.
+    """
+    if session.now > deadline:
         return "it has taken too long"
-    problem, was_idle = "a plugin failed", not job.allocated_count
+    problem, was_idle = "", not job.allocated_count
     with session.turn(job), session.statement() as statement:
         problem = _place(session, statement, tasks)
         if problem:
@@ -135,8 +152,11 @@ def _matching_tasks(job: Job, reservation: Reservation) -> list[tuple[Task, Rese
             matched.append((task, one))
         elif one.uid not in job.tasks:
             missing.append(one)
-    for one, task in zip(missing, pending.values(), strict=False):
-        matched.append((task, one))
+    for one in missing:
+        for task in pending.values():
+            if task.role == one.role:
+                matched.append((pending.pop(task.uid), one))
+                break
     return matched
 
 

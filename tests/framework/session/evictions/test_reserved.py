@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pumice import EvictionLog, Reservation, ReservedTask
+from pumice import EvictionLog, Plugin, Reservation, ReservedTask, hookimpl
+from pumice.config import SchedulerSettings
+from pumice.session.evictions import honour_reservations
 from tests.framework._build import World, bound, pipelined, reasons
 from tests.framework.session.evictions._promises import (
     Cycles,
@@ -136,6 +138,33 @@ class TestTheEnd:
         (second,) = cycles.run()
         assert "what was freed for it is no longer held: node a" in reasons(second)["want"]
 
+    def test_a_reservation_that_was_used_ends_silently(self):
+        """The job has another task, which waits: nothing failed, and more may be evicted for it."""
+        world = World().nodes("a", "b", cpu=1).running("low", "a", priority=1)
+        world.running("top", "b", priority=9).job("want", tasks=2, min_member=1, priority=5)
+        cycles = Cycles(world, greedy(), eviction_takes=3)
+        decisions = cycles.run(7)
+        assert bound(decisions[4]) == HELD
+        assert not any("no longer held" in reasons(one)["want"] for one in decisions)
+        assert not log(cycles).reservations
+        assert not log(cycles).failed
+
+    def test_the_fault_of_a_plugin_does_not_end_it(self):
+        class Fails(Plugin):
+            @hookimpl
+            def pre_predicate(self, task):
+                raise RuntimeError("not today")
+
+        world = World().node("a", cpu=1).running("low", "a").job("want")
+        isolating = SchedulerSettings(on_plugin_error="isolate")
+        policy = replace(promises(Fails, reserved=True, monotone=True), scheduler=isolating)
+        reservation = Reservation("ns/want", (ReservedTask("want-t-0", "a"),), world.now + 60)
+        known = EvictionLog(reservations={"ns/want": reservation})
+        session = world.session(policy, eviction_log=known)
+        honour_reservations(session)
+        assert session.plugin_errors
+        assert session.evictions.log() == known
+
     def test_the_job_is_gone(self):
         cycles = preempting()
         cycles.run()
@@ -156,6 +185,15 @@ class TestTheEnd:
         opened = session.session(policy, eviction_log=changed)
         assert plan(opened, "want", ["low-t-0"], HELD)
         assert evicted(opened) == ["low-t-0"]
+
+    @pytest.mark.parametrize("change", [{"labels": {"zone": "x"}}, {"taints": ({"key": "k"},)}])
+    def test_a_change_of_what_a_node_admits_is_a_change(self, change):
+        world = World().node("a", cpu=1).job("want")
+        policy = promises(monotone=True)
+        before = world.session(policy).evictions.history.demand
+        nodes = world.inventory.nodes
+        nodes["a"] = replace(nodes["a"], **change)
+        assert world.session(policy).evictions.history.demand != before
 
 
 def test_a_new_pod_takes_the_place_of_one_that_was_replaced():
