@@ -252,9 +252,10 @@ ROWS = [
         "A queue moves nobody to grow above its share",
         "kai#1565",
         "a_queue_above_its_share_moves_nobody",
-        "`solve_reclaim` asks whether the queue stays within its share, and counts moved pods",
-        policy={"action": {"solve_reclaim": {"allowConsolidatingReclaim": True}}},
-        patches={"pumice_builtin_plugins.fairshare.plugin:may_reclaim": without.always},
+        "`fairshare` protects the tasks of other queues from moves for it",
+        patches={
+            "pumice_builtin_plugins.fairshare.plugin:FairShare._objection_to_move": without.nothing
+        },
     ),
     Row(
         "Shares are counted anew after each plan",

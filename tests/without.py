@@ -77,7 +77,7 @@ def refuse(*_arguments: object) -> None:
     raise ArithmeticError("below zero")
 
 
-def nothing(*_arguments: object) -> None:
+def nothing(*_arguments: object, **_options: object) -> None:
     """A step that is left out."""
 
 

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, field_validator
 from pumice import (
     Duration,
     EvictionContext,
+    EvictionKind,
     Job,
     LostVictims,
     NodeView,
@@ -203,8 +204,11 @@ class FairShare(Plugin):
     def protected(self, task: Task, context: EvictionContext) -> str | None:
         """Nothing is reclaimed from a queue that holds no more than it deserves.
 
-        So much must hold for every queue up to those that both jobs' queues are below.
+        So much must hold for every queue up to those that both jobs' queues are below. And a queue
+        above its share moves no tasks of other queues.
         """
+        if context.job is not None and context.kind is EvictionKind.MOVE:
+            return self._objection_to_move(task, context.job, planned=bool(context.victims))
         if context.job is None or context.kind not in RECLAIM_KINDS:
             return None
         victim = self._queues[task.queue]
@@ -216,6 +220,18 @@ class FairShare(Plugin):
             if queue is theirs:
                 break
         return None
+
+    def _objection_to_move(self, task: Task, job: Job, *, planned: bool) -> str | None:
+        """Why no task of another queue moves for a job; ``planned``: it has its place already."""
+        queue = self._queues[job.queue]
+        if task.queue == job.queue:
+            return None
+        waiting = NOTHING if planned else self._jobs.next_request(job)
+        if within(plus(queue.allocated, waiting), queue.fair_share):
+            return None
+        return (
+            f"queue {queue.name} would hold more than its share, so it moves no other queue's tasks"
+        )
 
     @hookimpl
     def can_reclaim_resources(self, job: Job) -> bool:
