@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from pumice.scenarios import Result, Runner, find_files
+from tests.sampling import few_and_all, sample
+
+ALL = 10_000
+"""More cases than any folder has."""
 
 
 @pytest.mark.parametrize("group", ["actions", "derived", "directed", "plugins", "random"])
@@ -19,18 +23,20 @@ def test_kai(shared: Path, group: str) -> None:
     replay(shared / "conformance" / "kai" / group)
 
 
-def test_mixed_clusters_of_volcano(shared: Path) -> None:
-    replay(shared / "mixed" / "volcano")
+@few_and_all(10, ALL)
+def test_mixed_clusters_of_volcano(shared: Path, count: int) -> None:
+    replay(shared / "mixed" / "volcano", count)
 
 
-def test_mixed_clusters_of_kai(shared: Path) -> None:
+@few_and_all(10, ALL)
+def test_mixed_clusters_of_kai(shared: Path, count: int) -> None:
     # KAI goes through an unordered map here: which 17 jobs pass consolidation's limit of victims
     # differs from run to run, so the recorded decision is one of several.
-    replay(shared / "mixed" / "kai", differing={"k-10-158"})
+    replay(shared / "mixed" / "kai", count, differing={"k-10-158"})
 
 
-def replay(folder: Path, differing: Set[str] = frozenset()) -> None:
-    """Run all cases of a folder; one message has every failure in it.
+def replay(folder: Path, count: int = ALL, differing: Set[str] = frozenset()) -> None:
+    """Run cases of a folder, all or a sample; one message has every failure in it.
 
     The files named in ``differing`` may decide otherwise than recorded.
     """
@@ -38,7 +44,9 @@ def replay(folder: Path, differing: Set[str] = frozenset()) -> None:
         pytest.skip(f"no cases in {folder}")
     runner = Runner(check=True)
     results, failed = list[Result](), list[Result]()
-    for file in find_files([folder]):
+    files = list(find_files([folder]))
+    for number in sample(str(folder), len(files), min(count, len(files))):
+        file = files[number]
         of_file = runner.run_file(file)
         results += of_file
         failed += [r for r in of_file if r.failed and (r.error or file.stem not in differing)]

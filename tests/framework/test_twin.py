@@ -17,6 +17,7 @@ from pumice_builtin_plugins.priority import Priority
 from pumice_builtin_plugins.proportion.plugin import Proportion
 from tests.framework._build import NOW, World, policy
 from tests.framework._worlds import seeded_world
+from tests.sampling import few_and_all, sample
 from tests.twin.engine import Outcome, Twin
 
 POLICIES = {
@@ -29,7 +30,7 @@ POLICIES = {
     "no enqueue": policy([Gang, Predicates, NodeOrder], actions=[Allocate, Backfill]),
     "no plugins": policy([]),
 }
-EACH = 40
+SEEDS = 200
 
 
 def engine(world, policy):
@@ -41,11 +42,11 @@ def engine(world, policy):
     )
 
 
-@pytest.mark.parametrize("block", range(5))
+@few_and_all(15, SEEDS)
 @pytest.mark.parametrize("name", POLICIES)
-def test_both_decide_the_same(name, block):
+def test_both_decide_the_same(name, count):
     policy = POLICIES[name]
-    for seed in range(block * EACH, (block + 1) * EACH):
+    for seed in sample(f"twin of {name}", SEEDS, count):
         expected = Twin(seeded_world(seed).session(policy)).run()
         actual = engine(seeded_world(seed), policy)
         assert actual == expected, f"seed {seed}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.fresh
+pytestmark = [pytest.mark.fresh, pytest.mark.long]
 
 POLICY = """
 actions = ["enqueue", "allocate"]
@@ -76,7 +76,6 @@ def test_a_new_plugin_comes_decides_and_goes(fresh_venv, build_wheels, home_of_p
     assert "no plugin named 'dawn' is installed" in gone.stderr
 
 
-@pytest.mark.long
 def test_a_new_plugin_of_another_hook_passes_its_tests(
     fresh_venv, build_wheels, home_of_pytest, tmp_path
 ):
@@ -87,7 +86,6 @@ def test_a_new_plugin_of_another_hook_passes_its_tests(
         pass_tests(fresh_venv, home_of_pytest, folder)
 
 
-@pytest.mark.long
 def test_a_new_action_passes_its_tests(fresh_venv, build_wheels, home_of_pytest, tmp_path):
     fresh_venv.output("pumice", "new", "action", "dawn", "--into", tmp_path)
     folder = tmp_path / "pumice-dawn"
@@ -96,7 +94,6 @@ def test_a_new_action_passes_its_tests(fresh_venv, build_wheels, home_of_pytest,
         assert "dawn" in fresh_venv.output("pumice", "actions")
 
 
-@pytest.mark.long
 def test_what_is_made_lints_and_type_checks(fresh_venv, tmp_path):
     mypy = ["mypy", "--cache-dir", str(tmp_path / "cache")]
     for kind, name in (("plugin", "noon"), ("action", "dawn")):

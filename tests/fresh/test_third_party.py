@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-pytestmark = pytest.mark.fresh
+pytestmark = [pytest.mark.fresh, pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRIB = ROOT / "contrib"
@@ -206,7 +206,6 @@ class TestInstalled:
         assert decided(harboured, bay, "plain.toml") == ({"bay/tug": "east"}, [])
         assert decided(harboured, bay, "naming.toml") == SETTLED
 
-    @pytest.mark.long
     def test_one_that_cannot_be_imported_is_reported_and_disturbs_nobody(
         self, harboured, wheels, bay
     ):
@@ -223,7 +222,6 @@ class TestInstalled:
             error = refused(harboured, bay, "wreck.toml")
             assert "wreck.toml:4: plugin 'wreck' (wreck 0.9, wreck:Wreck): cannot be" in error
 
-    @pytest.mark.long
     def test_a_name_that_two_distributions_claim_is_reported_with_both(
         self, harboured, wheels, bay
     ):
@@ -243,7 +241,6 @@ class TestUninstalled:
         assert "naming.toml:2: no action named 'clear' is installed" in error
         assert "naming.toml:4: no plugin named 'lighthouse' is installed" in error
 
-    @pytest.mark.long
     def test_our_own_contributions_come_and_go_like_any_other(self, fresh_venv, wheels):
         with fresh_venv.holding(*(wheels[n] for n in ("fifo", "drain", "fragmentation"))):
             plugins = listed(fresh_venv, "plugins")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.fresh
+pytestmark = [pytest.mark.fresh, pytest.mark.long]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 FILE = re.compile(r"^`([\w.-]+)`\n\n```\w+\n(.*?)^```", re.M | re.S)

@@ -398,7 +398,11 @@ LIES: dict[str, tuple[Lie, ...]] = {
 
 @pytest.mark.parametrize(
     "name, lie",
-    [pytest.param(name, lie, id=lie.__name__) for name, lies in LIES.items() for lie in lies],
+    [
+        pytest.param(name, lie, id=lie.__name__, marks=[pytest.mark.long] if number else [])
+        for name, lies in LIES.items()
+        for number, lie in enumerate(lies)
+    ],
 )
 def test_a_shortcut_that_lies_is_found(
     name: str, lie: Lie, monkeypatch: pytest.MonkeyPatch

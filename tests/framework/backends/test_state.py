@@ -18,6 +18,7 @@ from pumice.model.resources import Resource
 from pumice.scheduler import Scheduler
 from pumice.testing.random_clusters import seeded_cluster
 from tests.evictions.generator import NOW, draw
+from tests.sampling import few_and_all
 
 CYCLES = 5
 
@@ -131,17 +132,19 @@ def world(family, seed):
         ("kai", "kai"),
     ],
 )
-def test_decisions_are_the_same_with_the_state_stored_in_between(family, preset):
+@few_and_all(4, 12)
+def test_decisions_are_the_same_with_the_state_stored_in_between(family, preset, count):
     policy = load_policy(preset=preset, env={})
     evicted = bound = 0
-    for seed in range(12):
+    for seed in range(count):
         inventory, now = world(family, seed)
         straight = run(inventory, now, policy)
         assert run(inventory, now, policy, through_file) == straight, seed
         evicted += sum(len(json["evictions"]) for json, _, _ in straight)
         bound += sum(len(json["binds"]) for json, _, _ in straight)
-    assert bound > 10
-    assert evicted > 0 or family == "small"
+    if count > 4:
+        assert bound > 10
+        assert evicted > 0 or family == "small"
 
 
 def test_what_is_left_out_of_the_state_is_missed():
