@@ -6,7 +6,7 @@ import cProfile
 import math
 import random
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,38 +101,52 @@ def opening(case: Case, number: int, profile: Profile) -> Measured:
 
 def reopening(case: Case, number: int, profile: Profile) -> Measured:
     """Open the session of a second cycle, before which some objects have changed."""
-    backend = MemoryBackend(case.cluster(case))
-    scheduler = Scheduler(backend, policy_of(case))
-    with Timing() as first:
-        session = scheduler.open_session()
-    scheduler.finish(session)
-    del session
-    inventory, node = changed(backend.snapshot(), number)
-    backend.replace(inventory)
-    with Timing(profile) as second:
-        session = scheduler.open_session()
-    wrong = _incomplete(case, session)
+    node = ""
+
+    def change(inventory: Inventory) -> Inventory:
+        nonlocal node
+        inventory, node = changed(inventory, number)
+        return inventory
+
+    measured, session = _second_cycle(case, change, profile)
+    wrong = measured.wrong
     if session.nodes.handle(session.nodes.row_of[node]).labels.get(CHANGE) != str(number):
         wrong += (f"the second cycle does not see the change of {node}",)
-    return Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
+    return replace(measured, wrong=wrong)
 
 
 def moving(case: Case, number: int, profile: Profile) -> Measured:
     """Open the session of a second cycle, before which nodes came, went and changed."""
+    came = gone = ""
+
+    def change(inventory: Inventory) -> Inventory:
+        nonlocal came, gone
+        inventory, came, gone = moved(inventory, number)
+        return inventory
+
+    measured, session = _second_cycle(case, change, profile)
+    wrong = measured.wrong
+    if session.nodes.get(came) is None or session.nodes.get(gone) is not None:
+        wrong += (f"the second cycle does not see that {came} came and {gone} is gone",)
+    return replace(measured, wrong=wrong)
+
+
+def _second_cycle(
+    case: Case, change: Callable[[Inventory], Inventory], profile: Profile
+) -> tuple[Measured, Session]:
+    """Open a session, change the cluster, and measure how the next one is opened."""
     backend = MemoryBackend(case.cluster(case))
     scheduler = Scheduler(backend, policy_of(case))
     with Timing() as first:
         session = scheduler.open_session()
     scheduler.finish(session)
     del session
-    inventory, came, gone = moved(backend.snapshot(), number)
-    backend.replace(inventory)
+    backend.replace(change(backend.snapshot()))
     with Timing(profile) as second:
         session = scheduler.open_session()
     wrong = _incomplete(case, session)
-    if session.nodes.get(came) is None or session.nodes.get(gone) is not None:
-        wrong += (f"the second cycle does not see that {came} came and {gone} is gone",)
-    return Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
+    measured = Measured(second.cpu, first.cpu, second.wall, base=first.cpu, wrong=wrong)
+    return measured, session
 
 
 def loading(case: Case, number: int, profile: Profile) -> Measured:

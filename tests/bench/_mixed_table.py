@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tests.bench._case import Measured
 from tests.bench._mixed import MixedCase
-from tests.bench._rows import SMALLEST, Row
+from tests.bench._rows import SMALLEST, Row, figures
 from tests.bench._targets import Target
 
 KIND = "mixed"
@@ -33,19 +33,9 @@ def make_mixed_row(case: MixedCase, measured: Measured, unit: float, mib: float)
         "kind": KIND,
         "cluster": case.label,
         "nodes": case.nodes,
-        "cpu": round(measured.cpu, 4),
-        "open": round(measured.open, 4),
-        "unit": round(unit, 4),
-        "placed": measured.placed,
-        "evicted": measured.evicted,
-        "peer": None,
-        "ratio": None,
+        **figures(measured, unit, mib),
         "unfinished": case.unfinished,
-        "wall": round(measured.wall, 4),
-        "mib": round(mib),
         "wrong": [],
-        "target": None,
-        "met": None,
     }
     target = UNFINISHED if case.unfinished else None
     if case.peer is not None:

@@ -31,19 +31,9 @@ def make_row(case: Case, measured: Measured, unit: float, mib: float) -> Row:
         count_key(case.kind): case.jobs,
         "tasks": case.tasks,
         "gpu": case.gpu,
-        "cpu": round(measured.cpu, 4),
-        "open": round(measured.open, 4),
-        "unit": round(unit, 4),
-        "placed": measured.placed,
-        "evicted": measured.evicted,
-        "peer": None,
-        "ratio": None,
-        "wall": round(measured.wall, 4),
-        "mib": round(mib),
+        **figures(measured, unit, mib),
         "times": None if measured.times is None else round(measured.times, 3),
         "wrong": problems(case, measured),
-        "target": None,
-        "met": None,
     }
     peer = PEERS.get(case.size)
     if peer is not None:
@@ -54,6 +44,23 @@ def make_row(case: Case, measured: Measured, unit: float, mib: float) -> Row:
         row["target"] = str(target)
         row["met"] = target.met(row)
     return row
+
+
+def figures(measured: Measured, unit: float, mib: float) -> Row:
+    """What the rows of all cases have; nothing is said yet of peers and targets."""
+    return {
+        "cpu": round(measured.cpu, 4),
+        "open": round(measured.open, 4),
+        "unit": round(unit, 4),
+        "placed": measured.placed,
+        "evicted": measured.evicted,
+        "peer": None,
+        "ratio": None,
+        "wall": round(measured.wall, 4),
+        "mib": round(mib),
+        "target": None,
+        "met": None,
+    }
 
 
 def count_key(kind: str) -> str:
