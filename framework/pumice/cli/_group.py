@@ -14,6 +14,10 @@ from pumice.errors import PumiceError
 
 COMMANDS = {
     "run": ("pumice.cli.run:command", "Schedule a cluster and print the decisions."),
+    "explain": (
+        "pumice.cli.explain:command",
+        "Explain why a job waits, runs or was evicted.",
+    ),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),

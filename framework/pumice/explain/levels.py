@@ -107,11 +107,13 @@ def _queue(
 
 def _queue_text(job: Job, level: str, numbers: dict[str, Any]) -> str:
     used = _sum_text(numbers.get("used"))
-    bound = "limit" if level == "queue limit" else "deserved"
-    if not numbers.get(bound):
-        return f"queue {job.queue} holds {used}; no {bound} is set"
-    what = "limit" if bound == "limit" else "deserves"
-    return f"queue {job.queue} holds {used}; {what} {_sum_text(numbers[bound])}"
+    bounds = {"limit": "its limit is"}
+    if level == "share":
+        bounds = {"deserved": "it deserves", "fair_share": "its fair share is"}
+    for name, text in bounds.items():
+        if numbers.get(name):
+            return f"queue {job.queue} holds {used}; {text} {_sum_text(numbers[name])}"
+    return f"queue {job.queue} holds {used}; no {level.removeprefix('queue ')} is set"
 
 
 def _sum_text(numbers: dict[str, str] | None) -> str:
@@ -207,16 +209,16 @@ def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
         failed, errors = first_error(job)
         histogram = errors.histogram()
         numbers["by_reason"] = dict(histogram.most_common())
-        numbers |= _free_numbers(session, failed or task)
+        numbers |= free_numbers(session, failed or task)
         by = ", ".join(f"{count} {reason}" for reason, count in histogram.most_common())
-        text = f"0 of {len(session.nodes)} nodes take {failed.name if failed else 'it'}: {by}"
+        text = f"0 of {len(session.nodes)} nodes take {failed.name if failed else 'it'} now: {by}"
         return Level("nodes", False, text if histogram else str(errors), numbers=numbers)
     stops = verdict is not None and CODES[verdict.code].level == "nodes"
     if verdict is not None and stops:
         return Level("nodes", verdict.code == "WaitsForRelease", verdict.text, numbers=numbers)
     if task is None:
         return Level("nodes", True, _places(job), numbers=numbers)
-    numbers |= _free_numbers(session, task)
+    numbers |= free_numbers(session, task)
     return Level("nodes", True, "not asked: the job did not get that far", numbers=numbers)
 
 
@@ -225,7 +227,7 @@ def _places(job: Job) -> str:
     return f"its tasks are on {names(nodes)}" if nodes else "no task of it needs a node"
 
 
-def _free_numbers(session: Session, task: Any) -> dict[str, Any]:
+def free_numbers(session: Session, task: Any) -> dict[str, Any]:
     """The most that is free on one node, of each resource that the task asks for."""
     if task is None or not len(session.nodes):
         return {}
@@ -252,7 +254,7 @@ def _grounds(one: Objection) -> tuple[str, str, dict[str, Any]]:
     code = _DEFAULT_CODES[one.point]
     if isinstance(one.answer, Refusal):
         numbers = {name: value for name, value in one.answer.details.items() if name != "queue"}
-        return one.answer.reason, one.answer.message, numbers
+        return one.answer.reason, one.answer.message, plain_numbers(numbers)
     if one.details is not None:
         return one.details.code or code, one.details.text, plain_numbers(one.details.numbers)
     return code, f"{one.plugin} answers no", {}
