@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice.explain.capacity import asked_by, minimum_of
@@ -10,13 +10,14 @@ from pumice.explain.codes import CODES
 from pumice.explain.evicting import evicting_levels
 from pumice.explain.explanation import Level, amounts, plain_numbers
 from pumice.explain.record import JobLedger, JobRecord, Objection
-from pumice.explain.verdict import Verdict, first_error, names
+from pumice.explain.verdict import Verdict, first_error, names, unmatched
 from pumice.model.quantity import shown
 from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus
 from pumice.verdicts import Refusal
 
 if TYPE_CHECKING:
+    from pumice.config import PluginEntry
     from pumice.explain.explanation import Victim
     from pumice.model.facts import Queue
     from pumice.model.job import Job
@@ -45,7 +46,7 @@ def levels_of(
         _enqueue(session, job, record, verdict),
         *_queue(session, job, record, verdict),
         *_order(session, job, ledger),
-        _gang(session, job, verdict),
+        _gang(session, job, record, verdict),
         _nodes(session, job, verdict),
         *evicting_levels(session, job, record, victims, verdict),
     )
@@ -163,7 +164,7 @@ def _order(session: Session, job: Job, ledger: JobLedger | None) -> Iterator[Lev
         and session.jobs[uid].queue == job.queue
         and (uid in placed or session.jobs[uid].by_status[_PENDING])
     ]
-    text = f"{len(ahead)} jobs of queue {job.queue} were served before it: {names(ahead)}"
+    text = f"served before it in queue {job.queue}: {names(ahead)}"
     if not ahead:
         text = f"no waiting job of queue {job.queue} was served before it"
     where = session.policy.why("action", entry.name)
@@ -178,7 +179,7 @@ def _placed_jobs(session: Session) -> Iterator[str]:
             yield task.job.uid
 
 
-def _gang(session: Session, job: Job, verdict: Verdict | None) -> Level:
+def _gang(session: Session, job: Job, record: JobRecord | None, verdict: Verdict | None) -> Level:
     pipelined = len(job.by_status[TaskStatus.PIPELINED])
     pending = len(job.by_status[_PENDING])
     numbers = {
@@ -194,9 +195,11 @@ def _gang(session: Session, job: Job, verdict: Verdict | None) -> Level:
         f"needs {job.min_available} of {len(job.tasks)} tasks at once: {job.ready_count} ready, "
         f"{pipelined} pipelined, {pending} pending"
     )
-    if stops and verdict is not None:
-        text = verdict.text
-    return Level("gang", enough and not stops, text, numbers=numbers)
+    if not stops or verdict is None:
+        return Level("gang", enough, text, numbers=numbers)
+    for one in _objections(record, "job_valid"):
+        return _objected("gang", session, one, verdict.text, numbers)
+    return Level("gang", False, verdict.text, numbers=numbers)
 
 
 def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
@@ -212,7 +215,14 @@ def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
         numbers |= free_numbers(session, failed or task)
         by = ", ".join(f"{count} {reason}" for reason, count in histogram.most_common())
         text = f"0 of {len(session.nodes)} nodes take {failed.name if failed else 'it'} now: {by}"
-        return Level("nodes", False, text if histogram else str(errors), numbers=numbers)
+        text = text if histogram else str(errors)
+        if verdict is not None and verdict.code == "NoNodeMatches":
+            text, errors = verdict.text, unmatched(session, failed) or errors
+        plugin = errors.main_plugin()
+        hook = "predicate" if plugin else ""
+        tier = next((n for n, t in enumerate(session.policy.tiers, 1) if _has(t, plugin)), None)
+        where = place_of(session, plugin)
+        return Level("nodes", False, text, plugin, hook, tier, where, numbers)
     stops = verdict is not None and CODES[verdict.code].level == "nodes"
     if verdict is not None and stops:
         return Level("nodes", verdict.code == "WaitsForRelease", verdict.text, numbers=numbers)
@@ -220,6 +230,10 @@ def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
         return Level("nodes", True, _places(job), numbers=numbers)
     numbers |= free_numbers(session, task)
     return Level("nodes", True, "not asked: the job did not get that far", numbers=numbers)
+
+
+def _has(tier: Sequence[PluginEntry], plugin: str) -> bool:
+    return any(entry.name == plugin for entry in tier)
 
 
 def _places(job: Job) -> str:
