@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pumice import Action, Job, LiveHeap, Queue, RequestFit, Session, Statement, Task, TaskStatus
 from pumice_builtin_actions.greedy.eviction import (
     ResolvableNodes,
@@ -96,7 +98,7 @@ class _Reclaiming:
             has_victims = evictable.count > own.count
         # Volcano skips a node without reclaimable tasks, even an idle one.
         worth_trying = self._reachable.mask(task.vector, evictable, own) & has_victims
-        if not worth_trying.any():
+        if not np.count_nonzero(worth_trying):
             return False
         fit = RequestFit(task.vector)
         for group in self._nodes.groups(task):
