@@ -113,7 +113,7 @@ class _Reclaiming:
         # Volcano skips a node without reclaimable tasks, even an idle one.
         worth_trying = self._reachable.mask(task.vector, evictable, own) & has_victims
         attempt = Attempt.of(self._session, task, worth_trying, evictable, own)
-        if not worth_trying.any():
+        if not np.count_nonzero(worth_trying):
             self._note_failure(task, attempt, bool(has_victims.any()))
             return False
         fit = RequestFit(task.vector)

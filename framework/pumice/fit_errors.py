@@ -58,7 +58,7 @@ class FitErrors:
     @property
     def is_resolvable(self) -> bool:
         """Whether an eviction may make each of the nodes fit."""
-        return self.verdicts is None or not bool((self.verdicts.codes == _UNRESOLVABLE).any())
+        return self.verdicts is None or not np.count_nonzero(self.verdicts.codes == _UNRESOLVABLE)
 
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason; a node may give several."""

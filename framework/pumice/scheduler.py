@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
-from pumice._gc import gc_paused
+from pumice._gc import collect_if_due, gc_paused
 from pumice.config import Policy, PolicyHolder
 from pumice.deadline import Deadline
 from pumice.decisions import Decisions
@@ -79,7 +79,8 @@ class Scheduler:
                 if actions is None or action.name in actions:
                     self.run_action(session, action)
             self.finish(session)
-            return session
+        self._collect_garbage()
+        return session
 
     def open_session(self) -> Session:
         """Begin a cycle.
@@ -153,6 +154,7 @@ class Scheduler:
             len(decisions.evictions),
             len(decisions.pipelined),
         )
+        self._collect_garbage()
         return decisions
 
     def _set_aside_faulty(self) -> None:
@@ -174,6 +176,11 @@ class Scheduler:
 
     def _gc_paused(self) -> AbstractContextManager[None]:
         return gc_paused() if self.policy.uses("gc_pause") else nullcontext()
+
+    def _collect_garbage(self) -> None:
+        """Collect what earlier cycles left, unless the collector is paused or there is little."""
+        if self.cycle > 1 and self.policy.uses("gc_pause"):
+            collect_if_due()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

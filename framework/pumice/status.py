@@ -45,7 +45,7 @@ def close(session: Session) -> None:
         if task.status is _PIPELINED
     ]
     decisions.task_states = {
-        task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
+        task.key: (STATUS_LABELS[task.status], task.node) for task in session.cluster.tasks.values()
     }
 
 

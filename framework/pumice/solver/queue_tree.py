@@ -203,29 +203,26 @@ class QueueTree:
         return not before if self._victims else before
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:
-        if not left:
-            return not self._victims
-        if not right:
-            return self._victims
-        l_leaf = left if left.children is None else self._best_leaf(left)
-        r_leaf = right if right.children is None else self._best_leaf(right)
-        before = self._before
-        if self._victims:
-            l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
-            return not before(left.queue, right.queue, None, None, l_lost, r_lost)
-        l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
-        return before(left.queue, right.queue, l_job, r_job, (), ())
-
-    def _victims_of(self, leaf: _Branch) -> list[Job]:
-        return [*self._popped.get(leaf.queue.name, ()), _top_job(leaf)]
-
-    @staticmethod
-    def _best_leaf(branch: _Branch) -> _Branch:
-        while branch.children is not None:
-            branch = branch.children.top
-        return branch
+        victims = self._victims
+        l_leaf, l_job = _first(left)
+        if l_job is None:
+            return not victims
+        r_leaf, r_job = _first(right)
+        if r_job is None:
+            return victims
+        if victims:
+            popped = self._popped
+            l_lost = [*popped.get(l_leaf.queue.name, ()), l_job]
+            r_lost = [*popped.get(r_leaf.queue.name, ()), r_job]
+            return not self._before(left.queue, right.queue, None, None, l_lost, r_lost)
+        return self._before(left.queue, right.queue, l_job, r_job, (), ())
 
 
-def _top_job(leaf: _Branch) -> Job:
-    assert leaf.jobs is not None
-    return leaf.jobs.top
+def _first(branch: _Branch) -> tuple[_Branch, Job | None]:
+    """The leaf that is served first below a branch, and its first job; None: it is empty."""
+    while branch.children is not None:
+        child = branch.children.peek()
+        if child is None:
+            return branch, None
+        branch = child
+    return branch, None if branch.jobs is None else branch.jobs.peek()

@@ -93,7 +93,7 @@ class Solver:
             return None
         used_before = used_count(job)
         tasks = self.batch(job)
-        rows = np.unique(np.fromiter(feasible, np.intp))
+        rows = _sorted_rows(feasible)
         exact = self._rules.exact
         with Statement(self._session, exact=exact) as statement:
             steps = Steps(
@@ -133,3 +133,11 @@ class Solver:
                 dropped=steps.refused,
                 refused=steps.invalid,
             )
+
+
+def _sorted_rows(rows: Iterable[int]) -> np.ndarray:
+    """Rows in ascending order, each once."""
+    if isinstance(rows, np.ndarray):
+        given = rows.astype(np.intp, copy=False)
+        return given if bool((given[1:] > given[:-1]).all()) else np.unique(given)
+    return np.unique(np.fromiter(rows, np.intp))

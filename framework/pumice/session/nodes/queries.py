@@ -201,7 +201,7 @@ class NodeQueries:
         cached = cache.future_totals.copy() if rows is None else cache.future_scores[rows]
         total = self._add_uncached(task, found, rows, cached)
         out = np.isnan(total)
-        if out.any():
+        if np.count_nonzero(out):  # quicker than any()
             total[out] = -np.inf
         return total
 
@@ -294,7 +294,10 @@ class NodeQueries:
             name = self._session.ask.best_node(task, buckets)
             if name is not None:
                 return self._nodes.row_of[name]
-        return int(rows[int(np.nan_to_num(scores, nan=-np.inf).argmax())])
+        best = int(scores.argmax())
+        if scores[best] != scores[best]:  # argmax takes NaN for the highest
+            best = int(np.where(np.isnan(scores), -np.inf, scores).argmax())
+        return int(rows[best])
 
     # -- explaining
 
