@@ -29,6 +29,7 @@ class Reclaim(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "reclaimable")
 
     class Options(IgnoredErrorCacheOptions):
