@@ -23,6 +23,7 @@ class Allocate(Action):
     shortcuts = (VICTIMS,)
 
     allocates = True
+    needs_pending = True
 
     class Options(ErrorCacheOptions):
         """See :class:`ErrorCacheOptions`."""

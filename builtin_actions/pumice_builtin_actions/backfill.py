@@ -19,6 +19,8 @@ class Backfill(Action):
     A task is bound as soon as its job is ready.
     """
 
+    needs_pending = True
+
     class Options(IgnoredErrorCacheOptions):
         """See :class:`IgnoredErrorCacheOptions`."""
 

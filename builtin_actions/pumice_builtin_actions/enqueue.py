@@ -13,6 +13,7 @@ class Enqueue(Action):
     """
 
     admits = True
+    needs_pending = True
 
     def execute(self, session: Session) -> None:
         waiting: dict[str, JobHeap] = {}

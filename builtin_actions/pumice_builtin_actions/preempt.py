@@ -62,6 +62,7 @@ class Preempt(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "preemptable")
 
     class Options(ErrorCacheOptions):

@@ -35,6 +35,7 @@ class Reclaim(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "reclaimable")
 
     class Options(IgnoredErrorCacheOptions):

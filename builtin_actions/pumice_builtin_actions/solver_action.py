@@ -50,6 +50,7 @@ class SolverAction(Action):
     """
 
     evicts = True
+    needs_pending = True
     only_moves: ClassVar[bool] = False
     """Whether the validator refuses every plan that leaves a victim without a node."""
     failures_by_queue: ClassVar[bool] = True

@@ -72,6 +72,7 @@ class GangAction(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "unified_evictable")
 
     class Options(GangOptions):

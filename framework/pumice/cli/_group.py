@@ -29,6 +29,7 @@ COMMANDS = {
         "Explain why a job waits, runs or was evicted.",
     ),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
+    "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
