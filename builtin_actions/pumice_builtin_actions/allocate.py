@@ -57,6 +57,8 @@ class _Allocation:
                 overused = session.ask.overused(queue)
                 more = not overused and self._serve(job)
             if overused:
+                text = f"queue {queue.name} is skipped, because it holds all that it deserves"
+                session.note_queue(queue, "QueueOverused", text)
                 continue
             if more:
                 jobs.push(job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pumice import (
     ALLOCATED_STATUSES,
@@ -18,6 +19,7 @@ from pumice import (
     SubJob,
     Task,
     TaskStatus,
+    VoteDetails,
     fit_error_text,
     hookimpl,
 )
@@ -118,6 +120,27 @@ class Gang(Plugin):
         self, context: EvictionContext, candidates: Sequence[Task]
     ) -> Sequence[Task]:
         return candidates
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point in ("preemptable", "reclaimable"):
+            job = args[1][0].job
+            if job is None:
+                return None
+            ready, minimum = job.ready_count, job.min_available
+            text = f"job {job.uid} has {ready} tasks ready and needs {minimum}: none to spare"
+            if ready > minimum:
+                text = f"job {job.uid} can spare {ready - minimum} of {ready} tasks, and not this"
+            return VoteDetails(text, {"ready": ready, "minAvailable": minimum})
+        if point in ("job_starving", "job_pipelined", "job_ready"):
+            job = args[0]
+            waiting = job.count(_PIPELINED)
+            text = (
+                f"{job.ready_count} tasks are ready and {waiting} pipelined, minAvailable is "
+                f"{job.min_available}"
+            )
+            numbers = {"ready": job.ready_count, "pipelined": waiting}
+            return VoteDetails(text, {**numbers, "minAvailable": job.min_available})
+        return None
 
     # -- conditions
 

@@ -67,6 +67,10 @@ class Scheduler:
 
     def run_once(self, actions: Sequence[str] | None = None) -> Decisions:
         """One cycle. ``actions`` limits it to these of the policy's actions."""
+        return self.run_session(actions).decisions
+
+    def run_session(self, actions: Sequence[str] | None = None) -> Session:
+        """As :meth:`run_once`; answers the session, to be read until the next one is opened."""
         with self._gc_paused():
             session = self.open_session()
             for action in self.holder.actions:
@@ -74,7 +78,8 @@ class Scheduler:
                     break
                 if actions is None or action.name in actions:
                     self.run_action(session, action)
-            return self.finish(session)
+            self.finish(session)
+            return session
 
     def open_session(self) -> Session:
         """Begin a cycle.
@@ -97,6 +102,8 @@ class Scheduler:
             )
             log = inventory.eviction_log
             deadline = Deadline.of(policy)
+            if self.ledger is not None:
+                self.ledger.begin(self.cycle)
             with _watched(deadline):
                 session = Session(
                     cluster,
@@ -117,7 +124,7 @@ class Scheduler:
         """Run one action on an open session."""
         session.current_action = action.name
         if self.ledger is not None:
-            self.ledger.record("action", name=action.name, cycle=self.cycle)
+            self.ledger.record("action", name=action.name)
         logger.debug("cycle {} action {}", self.cycle, action.name)
         with self._gc_paused(), _watched(session._deadline):
             run_action(session, action)

@@ -208,8 +208,8 @@ class Dispatch:
             # Node queries are asked, and recorded, for many nodes at once (see voters).
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
-                    [(watcher.voter(point, impl), plugin) for impl, plugin in tier]
-                    for tier in voters
+                    [(watcher.voter(point, impl, plugin, n), plugin) for impl, plugin in tier]
+                    for n, tier in enumerate(voters, 1)
                 ]
             self.voters[point.name] = voters
             impls: Tiers = [[impl for impl, _ in tier] for tier in voters]

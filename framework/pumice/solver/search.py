@@ -67,6 +67,8 @@ class Solver:
         """Simulations run so far, over all jobs."""
         self.refused = 0
         """Plans that were dropped without a simulation."""
+        self.considered = 0
+        """Groups of victims that the last search considered."""
         self.exhausted = False
         """Whether the last search ended because its budget was used up."""
 
@@ -86,7 +88,7 @@ class Solver:
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
         """A statement that evicts for the job's next batch and pipelines it, or None."""
-        self.exhausted = False
+        self.exhausted, self.considered = False, 0
         if not takes_jobs(self._session, job.queue):
             return None
         used_before = used_count(job)
@@ -111,6 +113,8 @@ class Solver:
             finally:
                 self.simulations += steps.simulations
                 self.refused += steps.refused
+                self.considered = steps.considered
+                self._record(job, steps)
             if found and is_gang_satisfied(job) and used_count(job) > used_before:
                 saved = Statement(self._session, exact=exact)
                 saved.merge(statement)
@@ -118,3 +122,14 @@ class Solver:
             # Rolled back, not discarded: tasks must not record a simulation as a last transaction.
             statement.rollback(0)
         return None
+
+    def _record(self, job: Job, steps: Steps) -> None:
+        ledger = self._session.ledger
+        if ledger is not None:
+            ledger.search(
+                job,
+                considered=steps.considered,
+                simulated=steps.simulations,
+                dropped=steps.refused,
+                invalid=steps.invalid,
+            )

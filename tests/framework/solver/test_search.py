@@ -261,7 +261,7 @@ class TestBudget:
         backend = MemoryBackend(world.inventory, now=world.now)
         decisions = Scheduler(backend, made, verify=True).run_once()
         reason = next(state.reason for state in decisions.jobs if state.job == "ns/x")
-        assert ("solve_reclaim gave up after its budget of simulations" in reason) is reported
+        assert ("solve_reclaim: gave up after its budget of simulations" in reason) is reported
         assert decisions.evictions == []
 
 
