@@ -87,8 +87,8 @@ def command(
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
     ledger = _ledger(hooks, catalog)
     state = load_state(state_file) if state_file else None
-    backend = _backend(backend_name, files, chosen, catalog, state_file, state)
-    warnings = [*chosen.warnings, *_input_warnings(backend)]
+    backend = make_backend(backend_name, files, chosen, catalog, state_file, state)
+    warnings = [*chosen.warnings, *input_warnings(backend)]
     if state is not None and files:
         warnings.append(
             f"{state_file} exists: the cluster is taken from it after cycle {state.cycle}, and "
@@ -97,7 +97,7 @@ def command(
     if not click.get_current_context().find_root().params.get("quiet"):
         for warning in warnings:
             click.echo(f"warning: {warning}", err=True)
-    _adopt(backend, chosen)
+    adopt_pods(backend, chosen)
     scheduler = Scheduler(backend, chosen.without(plain), ledger=ledger, verify=check)
     first = scheduler.cycle = state.cycle if state else 0
     history: list[Decisions] = []
@@ -111,7 +111,7 @@ def command(
         if output == "table":
             print_cycle(number, decisions)
         if state_file or number < first + cycles:
-            _advance(backend, chosen)
+            advance(backend, chosen)
         # A killed run repeats at most the cycle that it printed last, and leaves none unprinted.
         if state_file and isinstance(backend, MemoryBackend):
             save_state(state_file, backend.state(number))
@@ -123,7 +123,7 @@ def command(
         print_totals(history)
 
 
-def _backend(
+def make_backend(
     name: str,
     files: Sequence[str],
     policy: Policy,
@@ -154,7 +154,7 @@ def _backend(
     return backend
 
 
-def _input_warnings(backend: Backend) -> list[str]:
+def input_warnings(backend: Backend) -> list[str]:
     """What is wrong with the manifests."""
     if not isinstance(backend, MemoryBackend):
         return []
@@ -166,7 +166,7 @@ def _input_warnings(backend: Backend) -> list[str]:
     ]
 
 
-def _adopt(backend: Backend, policy: Policy) -> None:
+def adopt_pods(backend: Backend, policy: Policy) -> None:
     """Give pods without a pod group one of their own; a real cluster has controllers for it."""
     if isinstance(backend, MemoryBackend):
         queue, ours = policy.scheduler.default_queue, policy.scheduler.scheduler_names
@@ -210,7 +210,7 @@ def _instance(name: str, cls: Callable[[], Any]) -> Backend:
     return backend
 
 
-def _advance(backend: Backend, policy: Policy) -> None:
+def advance(backend: Backend, policy: Policy) -> None:
     """Simulate what happens between cycles; a real cluster needs no help."""
     if isinstance(backend, MemoryBackend):
         backend.advance()
