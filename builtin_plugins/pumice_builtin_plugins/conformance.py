@@ -36,6 +36,8 @@ class Conformance(Plugin):
     def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
         if point in ("preemptable", "reclaimable", "unified_evictable"):
             return VoteDetails("it is system-critical")
+        if point in ("reclaim_victim_filter", "preempt_victim_filter"):
+            return VoteDetails("it has system-critical pods")
         return None
 
     @hookimpl

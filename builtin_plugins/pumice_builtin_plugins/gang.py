@@ -127,17 +127,14 @@ class Gang(Plugin):
             if job is None:
                 return None
             ready, minimum = job.ready_count, job.min_available
-            text = f"job {job.uid} has {ready} tasks ready and needs {minimum}: none to spare"
+            text = f"of job {job.uid} {ready} run and {minimum} must, so that it can spare none"
             if ready > minimum:
-                text = f"job {job.uid} can spare {ready - minimum} of {ready} tasks, and not this"
+                text = f"of job {job.uid} {ready} run and {minimum} must: others can be spared"
             return VoteDetails(text, {"ready": ready, "minAvailable": minimum})
         if point in ("job_starving", "job_pipelined", "job_ready"):
             job = args[0]
             waiting = job.count(_PIPELINED)
-            text = (
-                f"{job.ready_count} tasks are ready and {waiting} pipelined, minAvailable is "
-                f"{job.min_available}"
-            )
+            text = f"ready {job.ready_count}, pipelined {waiting}, minAvailable {job.min_available}"
             numbers = {"ready": job.ready_count, "pipelined": waiting}
             return VoteDetails(text, {**numbers, "minAvailable": job.min_available})
         return None

@@ -70,6 +70,16 @@ class FitErrors:
                     counts[reason] += by_id.item(reason_id)
         return counts
 
+    def main_plugin(self) -> str:
+        """The plugin that rejects most of the nodes; empty: none does, or it is not known."""
+        counts: Counter[str] = Counter()
+        if self.verdicts is not None:
+            by_id = np.bincount(self.verdicts.reasons[self.verdicts.codes != 0])
+            for reason_id in by_id.nonzero()[0].tolist():
+                for plugin in {s.plugin for s in REASONS[reason_id].statuses if s.plugin}:
+                    counts[plugin] += by_id.item(reason_id)
+        return max(counts, key=lambda plugin: counts[plugin], default="")
+
     def __str__(self) -> str:
         if not self._text:
             self._text = self._describe()

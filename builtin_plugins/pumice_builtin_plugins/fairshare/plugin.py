@@ -317,6 +317,8 @@ class FairShare(Plugin):
             return (
                 None if found is None else VoteDetails(found.message, found.details, found.reason)
             )
+        if point == "reclaim_victim_filter":
+            return VoteDetails(f"queue {args[1].queue} does not let others reclaim")
         if point == "can_reclaim_resources":
             queue = self._queues[args[0].queue]
             return entitlement(queue, self._jobs.next_request(args[0]), args[0].preemptible)

@@ -17,12 +17,14 @@ from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
+from pumice.cli._group import LogChoice
 from pumice.cli._options import cycles_output_option, plain_option, policy_options
 from pumice.cli._output import print_json, print_json_line
 from pumice.config import Policy, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
+from pumice.explain.log import log_ledger
 from pumice.ledger import Ledger
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
@@ -85,7 +87,7 @@ def command(
     """
     catalog = Catalog()
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
-    ledger = _ledger(hooks, catalog)
+    ledger = _ledger(hooks, catalog, click.get_current_context().obj)
     state = load_state(state_file) if state_file else None
     backend = make_backend(backend_name, files, chosen, catalog, state_file, state)
     warnings = [*chosen.warnings, *input_warnings(backend)]
@@ -217,11 +219,11 @@ def advance(backend: Backend, policy: Policy) -> None:
         backend.step(policy.scheduler.period)
 
 
-def _ledger(hooks: Sequence[str], catalog: Catalog) -> Ledger | None:
-    """A ledger that prints the calls of these extension points."""
-    if not hooks:
-        return None
+def _ledger(hooks: Sequence[str], catalog: Catalog, log: LogChoice | None = None) -> Ledger | None:
+    """A ledger that prints the calls of these extension points, or logs; None: neither."""
     points = catalog.points
+    if not hooks:
+        return log_ledger(log.level, [*points], job=log.job) if log is not None else None
     known = [*points, ALL]
     for hook in hooks:
         if hook not in known:

@@ -19,10 +19,10 @@ _PENDING = TaskStatus.PENDING
 
 
 def minimum_of(job: Job) -> list[Task]:
-    """The pending tasks that the job still needs for its minimum; at least one."""
-    pending = sorted(job.by_status[_PENDING].values(), key=lambda task: int(task.vector.sum()))
+    """The tasks without a node that the job still needs for its minimum; at least one."""
+    waiting = [*job.by_status[_PENDING].values(), *job.by_status[TaskStatus.PIPELINED].values()]
     needed = max(1, job.min_available - job.ready_count)
-    return pending[:needed]
+    return sorted(waiting, key=lambda task: int(task.vector.sum()))[:needed]
 
 
 def asked_by(job: Job) -> np.ndarray:

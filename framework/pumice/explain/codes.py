@@ -64,7 +64,7 @@ _ALL = (
         "Remove the gates, or look at the controller that set them.",
     ),
     ReasonCode(
-        "NotEnqueueable", "enqueue gate", "the plugins vote against admitting the job into its queue",
+        "NotEnqueueable", "enqueue gate", "the plugins vote against admitting the job",
         "enqueue asks job_enqueueable once per cycle for each pending job that declares"
         " minResources. A job that is not admitted is seen by no other action: nothing is evicted"
         " for it either.",

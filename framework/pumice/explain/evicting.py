@@ -129,7 +129,8 @@ def _numbers(record: JobRecord | None, action: str) -> dict[str, Any]:
     for (by, event), count in (*record.operations.items(), *record.ended.items()):
         if by == action:
             numbers[_WORDS.get(event, event)] = count
-    return numbers | record.searches.get(action, {})
+    plans = record.searches.get(action, {})
+    return numbers | {f"plans {what}": count for what, count in plans.items() if count}
 
 
 _WORDS = {

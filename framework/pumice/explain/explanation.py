@@ -17,7 +17,8 @@ class Level:
     """One step of the decision."""
 
     level: str
-    """Its name: policy, enqueue gate, queue limit, share, order, gang, nodes, an evicting action."""
+    """``policy``, ``enqueue gate``, ``queue limit``, ``share``, ``order``, ``gang``, ``nodes``,
+    ``eviction``, or the name of an evicting action."""
     ok: bool
     """Whether the job passed it."""
     text: str
@@ -123,10 +124,19 @@ class Explanation:
 
 def plain_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Amounts as plain data: a resource becomes a table of amounts with units."""
-    return {
-        name: amounts(value) if isinstance(value, Resource) else value
-        for name, value in numbers.items()
-    }
+    return {name: _plain(value) for name, value in numbers.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Resource):
+        return amounts(value)
+    if isinstance(value, Mapping):
+        return {
+            name: shown(name, amount) if isinstance(amount, int | float) else amount
+            for name, amount in value.items()
+            if amount
+        }
+    return value
 
 
 def amounts(resource: Resource) -> dict[str, str]:

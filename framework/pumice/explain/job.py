@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pumice.errors import PumiceError
@@ -41,12 +42,20 @@ class ExplainedCycle:
         return explain_job(self.session, self.ledger, job)
 
 
-def run_explained(scheduler: Scheduler, ledger: JobLedger | None = None) -> ExplainedCycle:
-    """Run one cycle and record it; a ledger that the scheduler has already is put back later."""
+def run_explained(
+    scheduler: Scheduler,
+    ledger: JobLedger | None = None,
+    *,
+    actions: Sequence[str] | None = None,
+) -> ExplainedCycle:
+    """Run one cycle and record it; a ledger that the scheduler has already is put back later.
+
+    ``actions`` limits it to these of the policy's actions.
+    """
     before = scheduler.ledger
     scheduler.ledger = recording = ledger or JobLedger()
     try:
-        session = scheduler.run_session()
+        session = scheduler.run_session(actions)
     finally:
         scheduler.ledger = before
     return ExplainedCycle(session, recording, scheduler.cycle)

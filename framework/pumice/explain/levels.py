@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice.explain.capacity import asked_by, minimum_of
@@ -10,13 +10,14 @@ from pumice.explain.codes import CODES
 from pumice.explain.evicting import evicting_levels
 from pumice.explain.explanation import Level, amounts, plain_numbers
 from pumice.explain.record import JobLedger, JobRecord, Objection
-from pumice.explain.verdict import Verdict, first_error, names
+from pumice.explain.verdict import Verdict, first_error, names, unmatched
 from pumice.model.quantity import shown
 from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus
 from pumice.verdicts import Refusal
 
 if TYPE_CHECKING:
+    from pumice.config import PluginEntry
     from pumice.explain.explanation import Victim
     from pumice.model.facts import Queue
     from pumice.model.job import Job
@@ -45,7 +46,7 @@ def levels_of(
         _enqueue(session, job, record, verdict),
         *_queue(session, job, record, verdict),
         *_order(session, job, ledger),
-        _gang(session, job, verdict),
+        _gang(session, job, record, verdict),
         _nodes(session, job, verdict),
         *evicting_levels(session, job, record, victims, verdict),
     )
@@ -107,11 +108,13 @@ def _queue(
 
 def _queue_text(job: Job, level: str, numbers: dict[str, Any]) -> str:
     used = _sum_text(numbers.get("used"))
-    bound = "limit" if level == "queue limit" else "deserved"
-    if not numbers.get(bound):
-        return f"queue {job.queue} holds {used}; no {bound} is set"
-    what = "limit" if bound == "limit" else "deserves"
-    return f"queue {job.queue} holds {used}; {what} {_sum_text(numbers[bound])}"
+    bounds = {"limit": "its limit is"}
+    if level == "share":
+        bounds = {"deserved": "it deserves", "fair_share": "its fair share is"}
+    for name, text in bounds.items():
+        if numbers.get(name):
+            return f"queue {job.queue} holds {used}; {text} {_sum_text(numbers[name])}"
+    return f"queue {job.queue} holds {used}; no {level.removeprefix('queue ')} is set"
 
 
 def _sum_text(numbers: dict[str, str] | None) -> str:
@@ -161,7 +164,7 @@ def _order(session: Session, job: Job, ledger: JobLedger | None) -> Iterator[Lev
         and session.jobs[uid].queue == job.queue
         and (uid in placed or session.jobs[uid].by_status[_PENDING])
     ]
-    text = f"{len(ahead)} jobs of queue {job.queue} were served before it: {names(ahead)}"
+    text = f"served before it in queue {job.queue}: {names(ahead)}"
     if not ahead:
         text = f"no waiting job of queue {job.queue} was served before it"
     where = session.policy.why("action", entry.name)
@@ -176,7 +179,7 @@ def _placed_jobs(session: Session) -> Iterator[str]:
             yield task.job.uid
 
 
-def _gang(session: Session, job: Job, verdict: Verdict | None) -> Level:
+def _gang(session: Session, job: Job, record: JobRecord | None, verdict: Verdict | None) -> Level:
     pipelined = len(job.by_status[TaskStatus.PIPELINED])
     pending = len(job.by_status[_PENDING])
     numbers = {
@@ -192,9 +195,11 @@ def _gang(session: Session, job: Job, verdict: Verdict | None) -> Level:
         f"needs {job.min_available} of {len(job.tasks)} tasks at once: {job.ready_count} ready, "
         f"{pipelined} pipelined, {pending} pending"
     )
-    if stops and verdict is not None:
-        text = verdict.text
-    return Level("gang", enough and not stops, text, numbers=numbers)
+    if not stops or verdict is None:
+        return Level("gang", enough, text, numbers=numbers)
+    for one in _objections(record, "job_valid"):
+        return _objected("gang", session, one, verdict.text, numbers)
+    return Level("gang", False, verdict.text, numbers=numbers)
 
 
 def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
@@ -207,17 +212,28 @@ def _nodes(session: Session, job: Job, verdict: Verdict | None) -> Level:
         failed, errors = first_error(job)
         histogram = errors.histogram()
         numbers["by_reason"] = dict(histogram.most_common())
-        numbers |= _free_numbers(session, failed or task)
+        numbers |= free_numbers(session, failed or task)
         by = ", ".join(f"{count} {reason}" for reason, count in histogram.most_common())
-        text = f"0 of {len(session.nodes)} nodes take {failed.name if failed else 'it'}: {by}"
-        return Level("nodes", False, text if histogram else str(errors), numbers=numbers)
+        text = f"0 of {len(session.nodes)} nodes take {failed.name if failed else 'it'} now: {by}"
+        text = text if histogram else str(errors)
+        if verdict is not None and verdict.code == "NoNodeMatches":
+            text, errors = verdict.text, unmatched(session, failed) or errors
+        plugin = errors.main_plugin()
+        hook = "predicate" if plugin else ""
+        tier = next((n for n, t in enumerate(session.policy.tiers, 1) if _has(t, plugin)), None)
+        where = place_of(session, plugin)
+        return Level("nodes", False, text, plugin, hook, tier, where, numbers)
     stops = verdict is not None and CODES[verdict.code].level == "nodes"
     if verdict is not None and stops:
         return Level("nodes", verdict.code == "WaitsForRelease", verdict.text, numbers=numbers)
     if task is None:
         return Level("nodes", True, _places(job), numbers=numbers)
-    numbers |= _free_numbers(session, task)
+    numbers |= free_numbers(session, task)
     return Level("nodes", True, "not asked: the job did not get that far", numbers=numbers)
+
+
+def _has(tier: Sequence[PluginEntry], plugin: str) -> bool:
+    return any(entry.name == plugin for entry in tier)
 
 
 def _places(job: Job) -> str:
@@ -225,7 +241,7 @@ def _places(job: Job) -> str:
     return f"its tasks are on {names(nodes)}" if nodes else "no task of it needs a node"
 
 
-def _free_numbers(session: Session, task: Any) -> dict[str, Any]:
+def free_numbers(session: Session, task: Any) -> dict[str, Any]:
     """The most that is free on one node, of each resource that the task asks for."""
     if task is None or not len(session.nodes):
         return {}
@@ -252,7 +268,7 @@ def _grounds(one: Objection) -> tuple[str, str, dict[str, Any]]:
     code = _DEFAULT_CODES[one.point]
     if isinstance(one.answer, Refusal):
         numbers = {name: value for name, value in one.answer.details.items() if name != "queue"}
-        return one.answer.reason, one.answer.message, numbers
+        return one.answer.reason, one.answer.message, plain_numbers(numbers)
     if one.details is not None:
         return one.details.code or code, one.details.text, plain_numbers(one.details.numbers)
     return code, f"{one.plugin} answers no", {}

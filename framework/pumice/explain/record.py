@@ -20,6 +20,7 @@ from pumice.combine import (
     TieredIntersection,
     Vote,
 )
+from pumice.explain.details import details_of
 from pumice.ledger import Ledger
 from pumice.model.job import Job
 from pumice.model.task import Task
@@ -249,7 +250,7 @@ class JobLedger(Ledger):
         if record is None:
             return
         if point in ("protected", "reclaim_victim_filter", "preempt_victim_filter"):
-            self._spare(record, point, name, tier, args, answer)
+            self._spare(record, point, plugin, tier, args, answer)
             return
         key = (self._action, point, name)
         known = record.objections.get(key)
@@ -261,22 +262,22 @@ class JobLedger(Ledger):
             known.count += 1
 
     def _spare(
-        self, record: JobRecord, point: str, name: str, tier: int, args: Sequence[Any], answer: Any
+        self,
+        record: JobRecord,
+        point: str,
+        plugin: Plugin,
+        tier: int,
+        args: Sequence[Any],
+        answer: Any,
     ) -> None:
         victim = args[0] if point == "protected" else args[1]
         key = victim.key if isinstance(victim, Task) else victim.uid
         if key not in record.spared and len(record.spared) < _MOST_SPARED:
             reason = answer if isinstance(answer, str) else ""
-            record.spared[key] = Spared(self._action, point, name, tier, reason)
-
-
-def details_of(plugin: Plugin, point: str, args: Sequence[Any]) -> VoteDetails | None:
-    """What a plugin says its objection is based on; None if it does not say, or fails to."""
-    try:
-        details = plugin.vote_details(point, *args)
-    except Exception:  # an explanation must not cost the decision
-        return None
-    return details if isinstance(details, VoteDetails) else None
+            if not reason:
+                details = details_of(plugin, point, args)
+                reason = details.text if details is not None else ""
+            record.spared[key] = Spared(self._action, point, plugin.name, tier, reason)
 
 
 def _job_of(*args: Any) -> Job | None:

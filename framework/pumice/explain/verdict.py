@@ -6,16 +6,17 @@ What ``pumice run`` prints, the conditions of pod groups and ``pumice explain`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice.explain import capacity
 from pumice.explain.codes import CODES, PLACEMENT_CODES, progress
+from pumice.explain.details import details_of
+from pumice.fit_errors import FitErrors
 from pumice.model.quantity import shown
 from pumice.model.task import Task, TaskStatus
 from pumice.verdicts import VoteDetails
 
 if TYPE_CHECKING:
-    from pumice.fit_errors import FitErrors
     from pumice.model.job import Job
     from pumice.session.session import Session
 
@@ -26,6 +27,7 @@ _PENDING, _ALLOCATED, _PIPELINED, _RELEASING = (
     TaskStatus.RELEASING,
 )
 _NOTES = "pumice.notes"
+_UNMATCHED = "pumice.unmatched"
 _MOST_NAMES = 4
 _INSUFFICIENT = "Insufficient "
 _BOUNDED = frozenset({"OverLimit", "QueueShare"})
@@ -102,7 +104,8 @@ def _not_admitted(session: Session, job: Job) -> Verdict:
     if not refusals:
         return Verdict("NotAdmitted", "not let into its queue yet")
     code = next((code for code in refusals.values() if code in CODES), "NotEnqueueable")
-    verdict = Verdict(code, "; ".join(refusals))
+    details = _details(session, "job_enqueueable", job)
+    verdict = Verdict(code, "; ".join(refusals) if details is None else details.text)
     return verdict if verdict.never else _too_large(session, job, limited=True) or verdict
 
 
@@ -181,9 +184,14 @@ def queue_details(session: Session, job: Job) -> VoteDetails | None:
     task = next(iter(job.by_status[_PENDING].values()), None)
     if queue is None or task is None:
         return None
-    for tier in session.ask.voters["allocatable"]:
+    return _details(session, "allocatable", queue, task)
+
+
+def _details(session: Session, point: str, *args: Any) -> VoteDetails | None:
+    """What the first plugin that objects at an extension point says about it."""
+    for tier in session.ask.voters[point]:
         for _, plugin in tier:
-            details = plugin.vote_details("allocatable", queue, task)
+            details = details_of(plugin, point, args)
             if details is not None:
                 return details
     return None
@@ -220,9 +228,28 @@ def _nodes(session: Session, job: Job) -> Verdict:
     )
     if tried and job.min_available > 1:
         return Verdict("GangIncomplete", f"{_gang_text(job, tried)}; {text}")
-    if count and errors.verdicts is not None and not bool((errors.verdicts.codes == 2).any()):
-        return Verdict("NoNodeMatches", text)
+    nowhere = unmatched(session, task)
+    if nowhere is not None:
+        listed = ", ".join(f"{n} {reason}" for reason, n in nowhere.histogram().most_common())
+        return Verdict("NoNodeMatches", f"{head}no node will do, full or empty: {listed}")
     return Verdict("NodesFull" if missing else "NodesUnfit", text)
+
+
+def unmatched(session: Session, task: Task | None) -> FitErrors | None:
+    """Why the filters reject every node in a way that no eviction can resolve; None: some do not.
+
+    Asked once for all tasks of a class.
+    """
+    if task is None:
+        return None
+    known: dict[int, FitErrors | None] = session.state.setdefault(_UNMATCHED, {})
+    number = session.queries.class_id(task)
+    if number not in known:
+        found = None
+        if session.queries.prepare(task) is None and not session.queries.resolvable(task).any():
+            found = FitErrors(session.queries.verdicts(task))
+        known[number] = found
+    return known[number]
 
 
 def first_error(job: Job) -> tuple[Task | None, FitErrors]:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pumice.explain.details import details_of
 from pumice.explain.explanation import Victim
-from pumice.explain.record import JobRecord, VictimQuestion, VictimVote, details_of
+from pumice.explain.record import JobRecord, VictimQuestion, VictimVote
 from pumice.model.task import Task
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pumice._nearest import did_you_mean
-from pumice.explain import CODES, ExplainedCycle
+from pumice.explain import CODES, ExplainedCycle, Explanation
+from pumice.explain.counterfactuals import find_changes
 from pumice.model.quantity import PODS, shown
 from pumice.serve.history import History, UnknownError
 from pumice.serve.query import Query
@@ -145,9 +146,7 @@ def explain(history: History, query: Query, rest: str) -> Data:
     view = _view(history, query)
 
     def explained(cycle: ExplainedCycle) -> Data:
-        if rest not in cycle.session.jobs:
-            raise _unknown(f"cycle {view.cycle} has no job", rest, list(cycle.session.jobs))
-        job = cycle.session.jobs[rest]
+        job = cycle.session.jobs[_job_of(cycle, rest)]
         tasks = sorted(job.tasks.values(), key=lambda task: task.key)
         explanation = cycle.explain(rest).to_dict()
         victims = explanation["victims"]
@@ -170,6 +169,26 @@ def explain(history: History, query: Query, rest: str) -> Data:
     return {**answer, "cycle": view.cycle, "about": about}
 
 
+def changes(history: History, query: Query, rest: str) -> Data:
+    """Which small changes would let a job run, found by deciding the cycle again."""
+
+    def explained(cycle: ExplainedCycle) -> tuple[ExplainedCycle, Explanation]:
+        return cycle, cycle.explain(_job_of(cycle, rest))
+
+    # Trials have clusters of their own, so other requests are answered meanwhile.
+    cycle, explanation = history.read(_view(history, query).cycle, explained)
+    session = cycle.session
+    if explanation.verdict not in ("pending", "never"):
+        return {"job": rest, "found": [], "text": "The job does not wait."}
+    tried = find_changes(
+        explanation, session.cluster.inventory, session.policy, now=session.now, budget=BUDGET
+    )
+    found = replace(explanation, would_run_if=tried.found).to_dict()["would_run_if"]
+    return {"job": rest, "found": found, "text": tried.text}
+
+
+BUDGET = 5.0
+"""Seconds for which changes are tried."""
 MOST_LISTED = 100
 """Tasks that an answer lists; the rest is counted."""
 MOST_COMPARED = 2000
@@ -185,6 +204,8 @@ ROUTES = {
     "explain/": Route(explain, ("cycle",)),
 }
 """By the path below ``/api/``; after a slash comes a name."""
+POSTED = {"changes/": Route(changes, ("cycle",))}
+"""As ``ROUTES``, but these compute for seconds, so other sites must not be able to ask."""
 
 
 # -- helpers
@@ -220,6 +241,12 @@ def _known(name: str, names: Sequence[str], kind: str) -> int:
         return names.index(name)
     except ValueError:
         raise _unknown(f"there is no {kind}", name, names) from None
+
+
+def _job_of(cycle: ExplainedCycle, name: str) -> str:
+    if name not in cycle.session.jobs:
+        raise _unknown(f"cycle {cycle.number} has no job", name, list(cycle.session.jobs))
+    return name
 
 
 def _unknown(text: str, name: str, names: Sequence[str]) -> UnknownError:

@@ -17,7 +17,7 @@ from pumice.explain import ExplainedCycle
 from pumice.log import logger
 from pumice.model.quantity import PODS
 from pumice.serve.access import Access
-from pumice.serve.api import ROUTES, default_resource
+from pumice.serve.api import POSTED, ROUTES, Route, default_resource
 from pumice.serve.history import History, UnknownError
 from pumice.serve.query import BadRequestError, Query
 
@@ -79,7 +79,7 @@ class App:
             if method in ("GET", "HEAD"):
                 return self._get(path, query)
             if method == "POST":
-                return self._post(path, headers, body)
+                return self._post(path, query, headers, body)
             return _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{method} is not answered here", "GET")
         except BadRequestError as error:
             return _error(HTTPStatus.BAD_REQUEST, str(error), error.hint)
@@ -125,10 +125,10 @@ class App:
         if path == "/api/about":
             return _json(self._page_facts())
         if path.startswith("/api/"):
-            return self._api(path.removeprefix("/api/"), query)
+            return self._api(ROUTES, path.removeprefix("/api/"), query)
         return self._plugin(path, query)
 
-    def _post(self, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+    def _post(self, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Response:
         if not self.access.allows_origin(headers):
             return _error(HTTPStatus.FORBIDDEN, "the request comes from another site", "")
         if path == "/login":
@@ -137,7 +137,9 @@ class App:
         if path == "/api/cycles":
             view = self.history.run_cycle()
             return _json({"cycle": view.cycle}, HTTPStatus.CREATED)
-        return _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes no POST", "GET")
+        if path.startswith("/api/changes/"):
+            return self._api(POSTED, path.removeprefix("/api/"), query)
+        return _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path[:300]} takes no POST", "GET")
 
     def _page_facts(self) -> dict[str, Any]:
         view = self.history.view()
@@ -151,11 +153,11 @@ class App:
             "handlers": view.handlers,
         }
 
-    def _api(self, path: str, query: str) -> Response:
+    def _api(self, routes: Mapping[str, Route], path: str, query: str) -> Response:
         name, slash, rest = path.partition("/")
-        route = ROUTES.get(name + slash)
+        route = routes.get(name + slash)
         if route is None or (slash and not rest):
-            listed = ", ".join(f"/api/{name}" for name in ("about", *ROUTES))
+            listed = ", ".join(f"/api/{name}" for name in ("about", *routes))
             return _error(HTTPStatus.NOT_FOUND, f"there is no /api/{unquote(path)[:300]}", listed)
         parameters = Query.parse(query, route.parameters)
         return _json(route.answer(self.history, parameters, unquote(rest)))

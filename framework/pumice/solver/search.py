@@ -131,5 +131,5 @@ class Solver:
                 considered=steps.considered,
                 simulated=steps.simulations,
                 dropped=steps.refused,
-                invalid=steps.invalid,
+                refused=steps.invalid,
             )

@@ -63,15 +63,15 @@ async function answer(response) {
   return data;
 }
 
-export async function get(path, parameters = {}) {
+function address(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== null);
   const query = new URLSearchParams(given).toString();
-  return answer(await fetch(`/api/${path}${query ? `?${query}` : ""}`));
+  return `/api/${path}${query ? `?${query}` : ""}`;
 }
 
-export async function post(path) {
-  return answer(await fetch(`/api/${path}`, { method: "POST" }));
-}
+export const get = async (path, parameters = {}) => answer(await fetch(address(path, parameters)));
+
+export const post = async (path, parameters = {}) => answer(await fetch(address(path, parameters), { method: "POST" }));
 
 // Draws "1–50 of 20000" with buttons; `turn` is called with the new offset.
 export function pager(place, page, size, turn) {

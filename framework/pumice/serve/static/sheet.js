@@ -1,13 +1,14 @@
 // The sheet at the side: why a job waits, and what is on a node.
-import { find, get, hidden, latest, link, make, prose, showError } from "./dom.js";
+import { find, get, hidden, latest, link, make, post, prose, showError } from "./dom.js";
 import { state } from "./jobs.js";
 
 const request = latest();
 let back = null;
 
+const pathOf = (job) => job.split("/").map(encodeURIComponent).join("/");
+
 export async function showJob(job, cycle) {
-  const path = `explain/${job.split("/").map(encodeURIComponent).join("/")}`;
-  const data = await request(() => get(path, { cycle }));
+  const data = await request(() => get(`explain/${pathOf(job)}`, { cycle }));
   if (data) open(data.job, explanation(data));
 }
 
@@ -37,9 +38,9 @@ function explanation(data) {
     make("p", {}, state(data.verdict), " ", make("code", {}, data.code), make("span", { class: "muted" }, ` · queue ${data.queue}, priority ${data.priority}, end of cycle ${data.cycle}`)),
     make("p", { class: "binding" }, data.binding),
     ...about,
+    ...changes(data),
     make("h3", {}, "Steps of the decision"),
     make("ol", { class: "levels" }, ...data.levels.map(level)),
-    ...changes(data.would_run_if),
     ...victims(data.victims, data.more_victims),
     ...tasks(data),
   ];
@@ -74,9 +75,23 @@ function numbers(values) {
 
 const words = (name) => name.replaceAll("_", " ");
 
-function changes(found) {
-  if (!found.length) return [];
-  return [make("h3", {}, "It would run with"), make("ul", {}, ...found.map((one) => make("li", {}, `${one.change}: ${one.result}`)))];
+// Looks for changes that would let the job run; that takes seconds, so only when asked.
+function changes(data) {
+  if (!["pending", "never"].includes(data.verdict)) return [];
+  const place = make("div", { "aria-live": "polite" });
+  const button = make("button", { type: "button" }, "What would let it run?");
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    place.replaceChildren(make("p", { class: "muted" }, "Trying changes on the same cluster…"));
+    try {
+      const tried = await post(`changes/${pathOf(data.job)}`, { cycle: data.cycle });
+      place.replaceChildren(make("ul", {}, ...tried.found.map((one) => make("li", {}, `${one.change}: ${one.result}`))), make("p", { class: "muted" }, tried.text));
+    } catch (error) {
+      place.replaceChildren(make("p", { role: "alert" }, error.message));
+    }
+    button.disabled = false;
+  });
+  return [make("p", {}, button), place];
 }
 
 function victims(found, more) {
