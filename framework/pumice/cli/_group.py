@@ -28,6 +28,7 @@ COMMANDS = {
         "pumice.cli.explain:command",
         "Explain why a job waits, runs or was evicted.",
     ),
+    "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),

@@ -46,7 +46,7 @@ def beyond_limit(session: Session, job: Job) -> str:
                 asked = asked_by(job)
             for resource, limit in queue.limit.items():
                 column = position.get(resource)
-                if column is None or resource == PODS or not _bounds(queue.family, limit):
+                if column is None or resource == PODS or not is_bound(queue.family, limit):
                     continue
                 if asked[column] > limit:
                     return (
@@ -57,7 +57,7 @@ def beyond_limit(session: Session, job: Job) -> str:
     return ""
 
 
-def _bounds(family: str, limit: float) -> bool:
+def is_bound(family: str, limit: float) -> bool:
     """Whether a limit is one: in Volcano 0 cpu or memory means that none is set, in KAI -1."""
     return limit > 0 or (family == "kai" and limit == 0)
 
