@@ -21,6 +21,7 @@ from tests.bench._clusters import (
 from tests.bench._measure import (
     deciding,
     explaining,
+    explaining_one,
     filtering,
     handing,
     loading,
@@ -28,6 +29,7 @@ from tests.bench._measure import (
     opening,
     promising,
     recording,
+    recording_jobs,
     reopening,
 )
 from tests.bench._own_plugin import Repair, RepairByRow
@@ -147,6 +149,12 @@ def load(nodes: int, jobs: int, tasks: int) -> Case:
     return Case("volcano", "load", nodes, jobs, tasks, {"preset": "volcano"}, no_cluster, loading)
 
 
+def explain(nodes: int, jobs: int, tasks: int) -> Case:
+    """Explain a job of a dump of which every fifth job waits."""
+    policy = {"preset": "volcano"}
+    return Case("volcano", "explain", nodes, jobs, tasks, policy, no_cluster, explaining_one)
+
+
 def _peers() -> Iterator[Case]:
     """The work that there is a peer's figure for."""
     for size in ((100, 100, 10), (1000, 1000, 10), (1000, 10_000, 1), (5000, 1000, 10)):
@@ -191,6 +199,10 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="ledger", measure=recording)
     yield kai_allocate(1000, 1000, 8, kind="ledger", measure=recording)
     yield volcano_allocate(1000, 300, 10, kind="ledger to a sink", measure=handing)
+    yield volcano_allocate(1000, 1000, 10, kind="job ledger", measure=recording_jobs)
+    yield replace(volcano_evicting("reclaim", 1000, 500), kind="job ledger", measure=recording_jobs)
+    yield replace(kai_evicting("reclaim", 500, 250, 1), kind="job ledger", measure=recording_jobs)
+    yield explain(5000, 5000, 10)
     for kind in ("reclaim", "preempt"):
         evicting = volcano_evicting(kind, 1000, 500), kai_evicting(kind, 500, 250, 1)
         for case in evicting:
