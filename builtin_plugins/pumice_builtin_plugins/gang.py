@@ -154,7 +154,8 @@ class Gang(Plugin):
                 )
 
     def _set_condition(self, job: Job, kind: str, reason: str, message: str) -> None:
-        job.conditions = [c for c in job.conditions if c.get("type") != kind]
+        if job.conditions:
+            job.conditions = [c for c in job.conditions if c.get("type") != kind]
         job.conditions.append(
             {
                 "type": kind,

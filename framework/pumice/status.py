@@ -37,8 +37,9 @@ def close(session: Session) -> None:
             decisions.jobs.append(_state(session, job))
         except Exception as exc:  # what a plugin stored in the job is no condition or refusal
             decisions.jobs.append(_unreadable_state(session, job, exc))
-        for task in job.having(_PIPELINED):
-            session.pipelined.setdefault(task.uid, task)
+        if job.by_status[_PIPELINED]:
+            for task in job.having(_PIPELINED):
+                session.pipelined.setdefault(task.uid, task)
     decisions.pipelined += [
         PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred, task.gpu_groups)
         for task in session.pipelined.values()

@@ -227,7 +227,10 @@ class Order:
         one queue: these are sorted once.
         """
         victims = list(victims)
-        if len(victims) > 1 and len({id(task.job) for task in victims}) == len(victims):
+        if len(victims) < 2:
+            yield from victims
+            return
+        if len({id(task.job) for task in victims}) == len(victims):
             key = self._victim_key(victims)
             if key is not None:
                 yield from sorted(victims, key=key, reverse=True)

@@ -93,7 +93,7 @@ class Solver:
             return None
         used_before = used_count(job)
         tasks = self.batch(job)
-        rows = _sorted_rows(feasible)
+        rows = sorted_rows(feasible)
         exact = self._rules.exact
         with Statement(self._session, exact=exact) as statement:
             steps = Steps(
@@ -135,7 +135,7 @@ class Solver:
             )
 
 
-def _sorted_rows(rows: Iterable[int]) -> np.ndarray:
+def sorted_rows(rows: Iterable[int]) -> np.ndarray:
     """Rows in ascending order, each once."""
     if isinstance(rows, np.ndarray):
         given = rows.astype(np.intp, copy=False)
