@@ -88,23 +88,23 @@ class QueueTree:
         added: dict[str, list[Entry]] = {}
         for entry in more:
             added.setdefault(entry[1].queue, []).append(entry)
-        entries, leaves = ranking.refresh(), list[tuple[str, str, RankedLeaf]]()
+        entries, made = ranking.refresh(), dict[str, RankedLeaf]()
         for name in {**entries, **added}:
             if not of_queue(name) or not takes_jobs(session, name):
                 continue
-            own = added.get(name, ())
-            uids = [job.uid for _, job in own]
-            first = ranking.first_uid(name, keep)
-            if first is not None:
-                uids.append(first)
-            if uids:
-                jobs = RankedLeaf(
-                    entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
-                )
-                for rank, job in own:
-                    jobs.push(job, rank)
-                if len(jobs):
-                    leaves.append((min(uids), name, jobs))
+            jobs = RankedLeaf(
+                entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
+            )
+            for rank, job in added.get(name, ()):
+                jobs.push(job, rank)
+            if len(jobs):
+                made[name] = jobs
+        leaves = [("", name, jobs) for name, jobs in made.items()]
+        if len(leaves) > 1:  # a single queue is compared with no other
+            leaves = [
+                (_first_uid(ranking, name, keep, added.get(name, ())), name, jobs)
+                for _, name, jobs in leaves
+            ]
         for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
             limit.uid = first
             leaf = tree._branches[name] = _Branch(session.queues[name])
@@ -226,3 +226,12 @@ def _first(branch: _Branch) -> tuple[_Branch, Job | None]:
             return branch, None
         branch = child
     return branch, None if branch.jobs is None else branch.jobs.peek()
+
+
+def _first_uid(
+    ranking: RankedJobs, queue: str, keep: Callable[[Job], bool], added: Iterable[Entry]
+) -> str:
+    """The smallest uid among the jobs of a queue; it has some."""
+    uids = [job.uid for _, job in added]
+    first = ranking.first_uid(queue, keep)
+    return min(uids if first is None else [*uids, first])
