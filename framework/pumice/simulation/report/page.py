@@ -107,6 +107,11 @@ def page(outcomes: Sequence[Outcome], *, title: str, notes: Sequence[str] = ()) 
         "<h2>All figures</h2>",
         _all_figures(outcomes, policies),
     ]
+    return document(title, sections)
+
+
+def document(title: str, sections: Sequence[str]) -> str:
+    """A page with a title and nothing from outside."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
