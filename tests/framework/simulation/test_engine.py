@@ -128,3 +128,11 @@ def test_shares_of_gpus_are_placed() -> None:
     record = simulate(*shared, nodes="1x2", policy=policy)
     assert all(each.start == 0 for each in record.jobs)
     assert sum(more for _, _, more in record.used) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("preset", ["pumice", "volcano", "kai"])
+def test_every_preset_places_the_jobs(preset: str) -> None:
+    jobs = [job(f"j{i}", submit=i, gpus=2, queue=f"q{i % 2}") for i in range(4)]
+    record = simulate(*jobs, nodes="2x4", policy={"preset": preset})
+    assert all(each.finish is not None for each in record.jobs)
+    assert record.faults == 0
