@@ -98,7 +98,7 @@ def command(
         if outcome.faults:
             warn([f"{outcome.policy}: plugins or actions had {outcome.faults} faults"])
     if report is not None:
-        title = f"{Path(trace).name}: {' and '.join(policies_of(outcomes))}"
+        title = f"{Path(trace).name}: {', '.join(policies_of(outcomes))}"
         notes = [_cluster_note(len(workload.nodes), given)]
         replace_file(report, page(outcomes, title=title, notes=notes).encode())
     if series is not None:
