@@ -31,6 +31,8 @@ COMMANDS = {
     "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
+    "diff": ("pumice.cli.diff:command", "Show what two policies decide differently."),
+    "tune": ("pumice.cli.tune:command", "Search settings of a policy by simulation."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from pumice.errors import PumiceError
 from pumice.model.facts import Node, Pod, PodGroup, PriorityClass, Queue
 from pumice.model.gpu.request import GPU
-from pumice.model.quantity import amount
+from pumice.model.quantity import PODS, amount
 from pumice.model.resources import Resource
-from pumice.traces.trace import WHOLE_GPU_MILLI, Trace, TraceJob
+from pumice.traces.trace import MAX_PODS, WHOLE_GPU_MILLI, Trace, TraceJob, node_scalars
 
 MODEL_LABEL = "nvidia.com/gpu.product"
 _SHAPE = re.compile(r"(\d+)x(\d+)(?::([^:]+))?(?::([^:]+))?")
@@ -41,9 +41,9 @@ def nodes_of(shapes: Iterable[str]) -> list[Node]:
 
 
 def _node(name: str, cpu: float, memory: float, gpus: int) -> Node:
-    amounts = Resource(cpu, memory, {GPU: gpus * WHOLE_GPU_MILLI} if gpus else None)
+    amounts = Resource(cpu, memory, node_scalars(gpus))
     labels = {"nvidia.com/gpu.memory": _GPU_MEMORY} if gpus else {}
-    return Node(name, amounts, amounts, max_pods=1000, labels=labels)
+    return Node(name, amounts, amounts, max_pods=MAX_PODS, labels=labels)
 
 
 def queues_of(trace: Trace, nodes: Sequence[Node], *, kai: bool) -> list[Queue]:
@@ -57,7 +57,7 @@ def queues_of(trace: Trace, nodes: Sequence[Node], *, kai: bool) -> list[Queue]:
             total.scalars[name] = total.scalars.get(name, 0) + value
     part = 1 / max(len(names), 1)
     deserved = Resource(total.cpu * part, total.memory * part)
-    deserved.scalars = {name: value * part for name, value in total.scalars.items()}
+    deserved.scalars = {name: value * part for name, value in total.scalars.items() if name != PODS}
     if not kai:
         return [Queue(name, deserved=deserved) for name in names]
     unlimited = Resource(math.inf, math.inf, {GPU: math.inf})
@@ -100,7 +100,7 @@ class JobFacts:
         minimum = Resource(
             request.cpu * job.minimum,
             request.memory * job.minimum,
-            {name: value * job.minimum for name, value in request.scalars.items()},
+            {name: n * job.minimum for name, n in request.scalars.items() if name != PODS},
         )
         return PodGroup(
             f"{NAMESPACE}/{job.name}",
@@ -143,7 +143,7 @@ class JobFacts:
         request = self._requests.get(key)
         if request is None:
             whole = job.gpus if job.gpus >= WHOLE_GPU_MILLI else 0
-            request = Resource(job.cpu, job.memory, {GPU: whole} if whole else None)
+            request = Resource(job.cpu, job.memory, {PODS: 1, **({GPU: whole} if whole else {})})
             self._requests[key] = request
         return request
 

@@ -128,7 +128,10 @@ class Simulation:
         total, reported = len(self._jobs), 0
         while self._done < total:
             now = self._next_time()
-            if now is None or (settings.horizon and now > settings.horizon):
+            if now is None:
+                break
+            if settings.horizon and now > settings.horizon:
+                record.end = settings.horizon
                 break
             record.end = now
             self._handle_events(now)
@@ -203,9 +206,9 @@ class Simulation:
             restart_cost=settings.restart_cost,
         )
         heappush(self._held[job.queue], (-job.priority, job.submit, job.name))
-        return self._admit(job.queue, now)
+        return self._admit(job.queue)
 
-    def _admit(self, queue: str, now: float) -> bool:
+    def _admit(self, queue: str) -> bool:
         """Show the scheduler the next jobs of a queue; whether there are any."""
         held, window = self._held[queue], self._settings.window
         admitted = False
@@ -265,7 +268,7 @@ class Simulation:
         if self._record.cycles % _COLLECT_EVERY == 0:
             gc.collect()
         self._record.faults += len(decisions.faults)
-        self._carry_out(decisions, now)
+        more = self._carry_out(decisions, now)
         decided = bool(decisions.binds or decisions.evictions)
         self._usage.sample(now)
         if decided:
@@ -275,7 +278,10 @@ class Simulation:
             self._end_chain()
             decided = False
         self._fruitless = 0 if decided else self._fruitless + 1
-        if self._pending:
+        if more:
+            self._end_chain()
+            self._cycle_at = now
+        elif self._pending:
             self._cycle_at = now + (self._settings.period if decided else self._settings.recheck)
 
     def _end_chain(self) -> None:
@@ -284,7 +290,9 @@ class Simulation:
             self._record.chains.append(self._chain)
         self._chain = 0
 
-    def _carry_out(self, decisions: Decisions, now: float) -> None:
+    def _carry_out(self, decisions: Decisions, now: float) -> bool:
+        """Start and stop pods; whether the scheduler now sees jobs that were held back."""
+        more = False
         touched: dict[str, JobRun] = {}
         if self._chain:
             self._record.late_evictions += len(decisions.evictions)
@@ -314,7 +322,8 @@ class Simulation:
             self._foresee_end(run, now)
             if first and run.running:
                 self._waiting[run.record.job.queue] -= 1
-                self._admit(run.record.job.queue, now)
+                more = self._admit(run.record.job.queue) or more
+        return more
 
     def _stop_pod(self, uid: str, now: float, *, failed: bool) -> None:
         run = self._runs[self._owner[uid]]

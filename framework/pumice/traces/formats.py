@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from pumice.model.facts import Node
-from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
 from pumice.traces.reader import (
     ReadProblems,
@@ -16,7 +15,14 @@ from pumice.traces.reader import (
     read_text,
     whole,
 )
-from pumice.traces.trace import WHOLE_GPU_MILLI, Trace, TraceJob, gang_of
+from pumice.traces.trace import (
+    MAX_PODS,
+    WHOLE_GPU_MILLI,
+    Trace,
+    TraceJob,
+    gang_of,
+    node_scalars,
+)
 
 _MIB = 1 << 20
 
@@ -195,11 +201,11 @@ def read_openb_nodes(path: str, label: str) -> list[Node]:
             amounts = Resource(
                 number(row, "cpu_milli"),
                 number(row, "memory_mib") * _MIB,
-                {GPU: gpus * WHOLE_GPU_MILLI} if gpus else None,
+                node_scalars(gpus),
             )
         except ValueError as error:
             problems.add(line, str(error))
             continue
         labels = {"nvidia.com/gpu.memory": "1000", label: row.get("model") or ""} if gpus else {}
-        nodes.append(Node(row["sn"], amounts, amounts, max_pods=1001, labels=labels))
+        nodes.append(Node(row["sn"], amounts, amounts, max_pods=MAX_PODS, labels=labels))
     return nodes

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from pumice.errors import PumiceError
 from pumice.model.facts import Node, Queue
+from pumice.model.gpu.request import GPU
+from pumice.model.quantity import PODS
 
 WHOLE_GPU_MILLI = 1000
+MAX_PODS = 1000
+"""Most pods of a node of which it is not known."""
 
 
 class TraceError(PumiceError):
@@ -73,6 +77,11 @@ def ordered(jobs: list[TraceJob]) -> list[TraceJob]:
     first = min(job.submit for job in jobs)
     moved = (replace(job, submit=job.submit - first) if first else job for job in jobs)
     return sorted(moved, key=lambda job: (job.submit, job.name))
+
+
+def node_scalars(gpus: int) -> dict[str, float]:
+    """The pods and GPUs that a node takes, as amounts."""
+    return {PODS: MAX_PODS, **({GPU: gpus * WHOLE_GPU_MILLI} if gpus else {})}
 
 
 def gang_of(gpus: int, per_node: int = 8) -> tuple[int, int]:

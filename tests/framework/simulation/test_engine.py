@@ -109,10 +109,18 @@ def test_later_jobs_are_held_back() -> None:
     assert all(each.finish is not None for each in record.jobs)
 
 
+def test_jobs_held_back_start_at_once_where_they_fit() -> None:
+    jobs = [job(f"j{i}", gpus=1) for i in range(8)]
+    record = simulate(*jobs, nodes="2x4", window=2, period=50.0)
+    assert [each.start for each in record.jobs] == [0] * 8
+    assert record.cycles == 4
+
+
 def test_a_horizon_ends_the_simulation() -> None:
     record = simulate(job("a", duration=1000), job("b", submit=5000), horizon=500.0)
     assert [each.job.name for each in record.jobs] == ["a"]
     assert record.jobs[0].finish is None
+    assert record.end == 500
 
 
 def test_a_job_that_fits_nowhere_does_not_hold_up_the_end() -> None:
@@ -128,3 +136,11 @@ def test_shares_of_gpus_are_placed() -> None:
     record = simulate(*shared, nodes="1x2", policy=policy)
     assert all(each.start == 0 for each in record.jobs)
     assert sum(more for _, _, more in record.used) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("preset", ["pumice", "volcano", "kai"])
+def test_every_preset_places_the_jobs(preset: str) -> None:
+    jobs = [job(f"j{i}", submit=i, gpus=2, queue=f"q{i % 2}") for i in range(4)]
+    record = simulate(*jobs, nodes="2x4", policy={"preset": preset})
+    assert all(each.finish is not None for each in record.jobs)
+    assert record.faults == 0

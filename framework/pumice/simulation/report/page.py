@@ -13,6 +13,7 @@ from pumice.simulation.report.plots import (
     Line,
     day_axis,
     day_scale,
+    delay_axis,
     duration_text,
     legend,
     plot,
@@ -95,7 +96,7 @@ def page(outcomes: Sequence[Outcome], *, title: str, notes: Sequence[str] = ()) 
         "<h2>Delay</h2>",
         "<p>The part of the jobs that started within a time.</p>",
         key,
-        _delays(series, policies, colours),
+        delay_plot(series, policies, colours),
         "<h2>Evictions</h2>",
         "<p>Pods that were evicted up to a time.</p>",
         key,
@@ -107,6 +108,11 @@ def page(outcomes: Sequence[Outcome], *, title: str, notes: Sequence[str] = ()) 
         "<h2>All figures</h2>",
         _all_figures(outcomes, policies),
     ]
+    return document(title, sections)
+
+
+def document(title: str, sections: Sequence[str]) -> str:
+    """A page with a title and nothing from outside."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -162,15 +168,15 @@ def _utilisation(series: Sequence[Series], policies: Sequence[str], colours: Seq
     return plot(lines, day_axis(end), axis, title="Utilisation over time")
 
 
-def _delays(series: Sequence[Series], policies: Sequence[str], colours: Sequence[str]) -> str:
+def delay_plot(series: Sequence[Series], policies: Sequence[str], colours: Sequence[str]) -> str:
+    """The part of the jobs that started within a time."""
     longest = max((each.delays[-1] for each in series if each.delays), default=1.0)
     lines = [
         Line(policy, [max(d, 1.0) for d in each.delays], list(range(len(each.delays))), colour)
         for each, policy, colour in zip(series, policies, colours, strict=True)
     ]
-    x = Axis(1.0, max(longest, 10.0), "delay", duration_text, log=True)
     y = Axis(0, 100, "jobs", lambda value: f"{value:g} %")
-    return plot(lines, x, y, title="Jobs that started within a time")
+    return plot(lines, delay_axis(longest), y, title="Jobs that started within a time")
 
 
 def _evictions(series: Sequence[Series], policies: Sequence[str], colours: Sequence[str]) -> str:

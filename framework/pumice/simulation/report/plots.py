@@ -33,6 +33,8 @@ class Axis(NamedTuple):
     label: str
     shown: Callable[[float], str]
     log: bool = False
+    marks: tuple[float, ...] = ()
+    """Where marks are drawn; empty: at round numbers."""
 
     def place(self, value: float) -> float:
         """Where a value lies, from 0 to 1."""
@@ -43,6 +45,8 @@ class Axis(NamedTuple):
 
     def ticks(self) -> list[float]:
         """Where marks are drawn."""
+        if self.marks:
+            return [mark for mark in self.marks if self.low <= mark <= self.high]
         if self.log:
             first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
             return [10.0**power for power in range(first, last + 1)]
@@ -87,7 +91,7 @@ def plot(
         f'<path class="axis" d="M{_LEFT} {_TOP}V{height - _BOTTOM}H{width - _RIGHT}"/>'
         f'<text class="tick" x="{width - _RIGHT}" y="{height - 4}" text-anchor="end">'
         f"{escape(x.label)}</text>"
-        f'<text class="tick" x="4" y="{_TOP}" dominant-baseline="hanging">{escape(y.label)}</text>'
+        f'<text class="tick" x="{_LEFT + 6}" y="{_TOP + 10}">{escape(y.label)}</text>'
     )
     for line in lines:
         path = _path([at(a, b) for a, b in zip(line.xs, line.ys, strict=True)], line.steps)
@@ -122,6 +126,19 @@ def duration_text(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g}{unit}"
     return f"{seconds:.3g}s"
+
+
+def standalone(drawing: str, style: str) -> str:
+    """A plot as a file of its own."""
+    return drawing.replace(
+        '<svg class="plot"', '<svg xmlns="http://www.w3.org/2000/svg" class="plot"', 1
+    ).replace("<title>", f"<style>{style}</style><title>", 1)
+
+
+def delay_axis(longest: float) -> Axis:
+    """Delays from a second on, by powers."""
+    marks = (1.0, 10.0, 60.0, 600.0, 3600.0, 21600.0, _DAY, 7 * _DAY, 30 * _DAY)
+    return Axis(1.0, max(longest, 10.0), "delay", duration_text, log=True, marks=marks)
 
 
 def day_axis(end: float) -> Axis:

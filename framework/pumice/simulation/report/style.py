@@ -18,6 +18,7 @@ figure{margin:0}figcaption{font-weight:600;overflow-wrap:anywhere}
 .grid{stroke:var(--rule);fill:none}.axis{stroke:var(--dim);fill:none}
 .tick{fill:var(--dim);font-size:11px}
 .line{fill:none;stroke-width:1.6;stroke-linejoin:round}
+.dot{stroke-width:6;stroke-linecap:round}
 .limit{stroke:var(--dim);stroke-dasharray:5 4}
 .c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}
 .c4{stroke:var(--c4)}.c5{stroke:var(--c5)}.c6{stroke:var(--c6)}.c7{stroke:var(--c7)}

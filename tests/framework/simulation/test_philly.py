@@ -1,0 +1,37 @@
+"""The Philly trace on 60 nodes of 8 GPUs: a sample, and whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pumice.simulation.engine import Settings
+from pumice.simulation.outcome import Outcome
+from pumice.simulation.runs import PolicySource, TraceSource, run_one
+
+
+def replay(shared: Path, preset: str, limit: int, period: float) -> Outcome:
+    trace = str(shared / "traces" / "philly" / "philly.csv.gz")
+    source = TraceSource(trace, nodes=("60x8",), limit=limit)
+    settings = Settings(period=period, checkpoint=1800.0, restart_cost=60.0, window=4)
+    return run_one(source, PolicySource(preset, preset=preset), settings)
+
+
+def test_a_sample_runs_to_its_end(shared: Path) -> None:
+    outcome = replay(shared, "volcano", 400, 900.0)
+    assert outcome.jobs == 400
+    assert outcome.figures["starvation.unfinished"] == 0
+    assert outcome.faults == 0
+
+
+@pytest.mark.long
+def test_the_whole_trace_takes_minutes(shared: Path) -> None:
+    outcomes = [replay(shared, preset, 0, 3600.0) for preset in ("volcano", "pumice")]
+    for outcome in outcomes:
+        assert outcome.jobs == 82247
+        assert outcome.figures["starvation.unfinished"] == 0
+        assert outcome.cpu_seconds < 300
+    left, right = (outcome.figures for outcome in outcomes)
+    assert left["delay.mean"] != right["delay.mean"]
+    assert left["evictions.pods"] != right["evictions.pods"]
