@@ -12,6 +12,7 @@ from pumice.model.facts import Inventory
 from tests.bench import plot
 from tests.bench._case import Case
 from tests.bench._cases import (
+    click,
     consolidation,
     failing,
     kai_allocate,
@@ -56,6 +57,7 @@ SMALL = [
     own_plugin("own predicate by row", RepairByRow, 3, 2),
     volcano_allocate(4, 3, 2, kind="ledger", measure=recording),
     kai_allocate(4, 3, 2, kind="ledger to a sink", measure=handing),
+    click(4, 2),
 ]
 
 

@@ -47,8 +47,8 @@ def queues(history: History, query: Query, rest: str) -> Data:
         **answer,
         "cycle": view.cycle,
         "resource": resource,
-        "capacity": total,
-        "capacity_text": shown(resource, total),
+        "allocatable": total,
+        "allocatable_text": shown(resource, total),
         "scale": max(amounts, default=0),
     }
 
@@ -283,6 +283,7 @@ def _queue(row: QueueRow, resource: str, column: int) -> Data:
         "state": row.state,
         "weight": row.weight,
         "share": row.share,
+        "share_of": row.share_of,
         "jobs": row.jobs,
         "waiting": row.waiting,
         "amounts": amounts,

@@ -12,7 +12,7 @@ def test_cycles(client):
 
 def test_queues_show_one_resource(client):
     answer = client.json("/api/queues?cycle=1")
-    assert (answer["resource"], answer["capacity_text"]) == ("nvidia.com/gpu", "12")
+    assert (answer["resource"], answer["allocatable_text"]) == ("nvidia.com/gpu", "12")
     research = next(row for row in answer["rows"] if row["queue"] == "research")
     assert research["texts"] == {"allocated": "6", "request": "10", "deserved": "6"}
     assert client.json("/api/queues?resource=memory")["rows"][2]["texts"]["deserved"] == "40Gi"
