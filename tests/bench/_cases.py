@@ -21,6 +21,7 @@ from tests.bench._clusters import (
 from tests.bench._measure import (
     deciding,
     explaining,
+    explaining_one,
     filtering,
     handing,
     loading,
@@ -28,6 +29,7 @@ from tests.bench._measure import (
     opening,
     promising,
     recording,
+    recording_jobs,
     reopening,
 )
 from tests.bench._own_plugin import Repair, RepairByRow
@@ -148,6 +150,12 @@ def load(nodes: int, jobs: int, tasks: int) -> Case:
     return Case("volcano", "load", nodes, jobs, tasks, {"preset": "volcano"}, no_cluster, loading)
 
 
+def explain(nodes: int, jobs: int, tasks: int) -> Case:
+    """Explain a job of a dump of which every fifth job waits."""
+    policy = {"preset": "volcano"}
+    return Case("volcano", "explain", nodes, jobs, tasks, policy, no_cluster, explaining_one)
+
+
 def click(nodes: int, jobs: int) -> Case:
     """The page on four running jobs for each node, and some that reclaim."""
     return Case(
@@ -200,6 +208,10 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="ledger", measure=recording)
     yield kai_allocate(1000, 1000, 8, kind="ledger", measure=recording)
     yield volcano_allocate(1000, 300, 10, kind="ledger to a sink", measure=handing)
+    yield volcano_allocate(1000, 1000, 10, kind="job ledger", measure=recording_jobs)
+    yield replace(volcano_evicting("reclaim", 1000, 500), kind="job ledger", measure=recording_jobs)
+    yield replace(kai_evicting("reclaim", 500, 250, 1), kind="job ledger", measure=recording_jobs)
+    yield explain(5000, 5000, 10)
     yield click(5000, 20)
     for kind in ("reclaim", "preempt"):
         evicting = volcano_evicting(kind, 1000, 500), kai_evicting(kind, 500, 250, 1)

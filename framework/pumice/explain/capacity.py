@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
 
 _PENDING = TaskStatus.PENDING
+_MANY = 1 << 30
+_MOST_TASKS, _SHORTAGES = "pumice.most_tasks", "pumice.shortages"
+"""Names in ``session.state``: many jobs that wait ask for the same."""
 
 
 def minimum_of(job: Job) -> list[Task]:
@@ -68,19 +71,13 @@ def beyond_nodes(session: Session, job: Job) -> str:
     nodes = session.nodes
     if not tasks or not len(nodes) or any(task.gpu.any and task.gpu.shared for task in tasks):
         return ""
-    largest = max(tasks, key=lambda task: int(task.vector.sum()))
-    fit = RequestFit(largest.vector)
-    able = fit.mask(nodes.allocatable)
-    if not able.any():
+    largest = tasks[-1]
+    most = _most_tasks(session, largest)
+    if not most:
         return _larger_than_any(session, largest)
     if len(tasks) == 1:
         return ""
-    same = all(np.array_equal(task.vector, largest.vector) for task in tasks)
-    if same:
-        asked = largest.vector[fit.dimensions]
-        positive = asked > 0
-        room = nodes.allocatable[able][:, fit.dimensions][:, positive] // asked[positive]
-        most = int(room.min(axis=1).sum()) if positive.any() else len(tasks)
+    if all(_is_same(task.vector, largest.vector) for task in tasks):
         if most < len(tasks):
             return (
                 f"the gang needs {len(tasks)} tasks at once, all nodes together would hold {most} "
@@ -98,6 +95,24 @@ def beyond_nodes(session: Session, job: Job) -> str:
     return ""
 
 
+def _is_same(left: np.ndarray, right: np.ndarray) -> bool:
+    return left is right or left.tobytes() == right.tobytes()
+
+
+def _most_tasks(session: Session, task: Task) -> int:
+    """How many tasks like this one all nodes together would hold if they were empty."""
+    known: dict[bytes, int] = session.state.setdefault(_MOST_TASKS, {})
+    key = task.vector.tobytes()
+    if key not in known:
+        fit, allocatable = RequestFit(task.vector), session.nodes.allocatable
+        asked = task.vector[fit.dimensions]
+        positive = asked > 0
+        room = allocatable[:, fit.dimensions][:, positive] // np.maximum(asked[positive], 1)
+        held = room.min(axis=1) if positive.any() else np.full(len(allocatable), _MANY)
+        known[key] = int(held[fit.mask(allocatable)].sum())
+    return known[key]
+
+
 def _larger_than_any(session: Session, task: Task) -> str:
     nodes = session.nodes
     most = nodes.allocatable.max(axis=0)
@@ -113,6 +128,14 @@ def _larger_than_any(session: Session, task: Task) -> str:
 
 def shortage(session: Session, task: Task, errors: FitErrors) -> str:
     """What a task asks for against the most that is free on a node, where that is too little."""
+    known: dict[int, str] = session.state.setdefault(_SHORTAGES, {})
+    number = session.queries.class_id(task)
+    if number not in known:
+        known[number] = _shortage(session, task, errors)
+    return known[number]
+
+
+def _shortage(session: Session, task: Task, errors: FitErrors) -> str:
     nodes = session.nodes
     rows = np.flatnonzero(~errors.unresolvable(len(nodes)))
     if not len(rows):

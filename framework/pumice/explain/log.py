@@ -8,6 +8,7 @@ from typing import Any
 from pumice.explain.record import WATCHED
 from pumice.ledger import Ledger
 from pumice.log import logger
+from pumice.session.operations import Kind
 
 SKIPS, VOTES, QUESTIONS, EVERYTHING = 2, 3, 4, 5
 """Levels of the log: skips, tries, commits and discards; votes; all questions but orders and
@@ -95,10 +96,7 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "note": lambda event: f"skip: {event['action']}: {event['code']}: {event['text']}",
     "vote": _vote,
     "question": _vote,
-    "evict": _placed,
-    "unevict": _placed,
-    "pipeline": _placed,
-    "allocate": _placed,
+    **{kind.value: _placed for kind in Kind},
     "undo": lambda event: f"undo {event['task']} on {event['node']}",
     "bind": lambda event: f"bind {event['task']} to {event['node']}",
     "search": _searched,

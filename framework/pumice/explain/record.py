@@ -23,7 +23,7 @@ from pumice.combine import (
 from pumice.explain.details import details_of
 from pumice.ledger import Ledger
 from pumice.model.job import Job
-from pumice.model.task import Task
+from pumice.model.task import Task, TaskStatus
 from pumice.solver.plan import Plan
 from pumice.verdicts import EvictionContext, VoteDetails
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pumice.plugin import Plugin
     from pumice.session.operations import Operation
 
+_PENDING, _PIPELINED = TaskStatus.PENDING, TaskStatus.PIPELINED
 _MOST_QUESTIONS = 200
 """Victim votes that are stored for one job in one action; later ones are only counted."""
 _MOST_SPARED = 200
@@ -246,7 +247,10 @@ class JobLedger(Ledger):
     def _object(
         self, point: str, name: str, plugin: Plugin, tier: int, args: Sequence[Any], answer: Any
     ) -> None:
-        record = self.of(self.job or _job_of(*args))
+        job = self.job or _job_of(*args)
+        if job is None or not (job.by_status[_PENDING] or job.by_status[_PIPELINED]):
+            return  # nothing is explained to a job that waits for nothing
+        record = self.of(job)
         if record is None:
             return
         if point in ("protected", "reclaim_victim_filter", "preempt_victim_filter"):
