@@ -235,6 +235,16 @@ def test_names_are_shown_as_text(open_page):
         page.close()
 
 
+def test_an_empty_cluster(open_page):
+    policy = policy_from_dict({"preset": "volcano"}, where="test")
+    with serving(cluster_history(lambda inventory: None, policy)) as address:
+        page = open_page(address)
+        assert text_of(page, "#heat-now") == "there are no nodes"
+        assert text_of(page, "#jobs-count") == "0 jobs"
+        assert "Nothing was evicted." in text_of(page, "#evictions")
+        page.close()
+
+
 def test_the_token_is_asked_for(browser):
     with serving(demo_history(cycles=1), token="correct-horse-battery") as address:
         page = browser.new_page()
