@@ -223,7 +223,7 @@ ROWS = [
         "The room of a terminating pod comes later",
         "volcano#394, volcano#2943",
         "the_room_of_a_terminating_pod_comes_later",
-        "terminating is a status of its own",
+        "terminating is a status of its own; `evictions.terminating` can limit the wait",
         patches={"pumice.solver.task_placement:TaskPlacer._fits_idle": without.always},
     ),
     Row(

@@ -110,6 +110,12 @@ class EvictionSettings(BaseModel):
     reservation: Duration = Field(
         300.0, gt=0, description="How long resources are held for a claimant."
     )
+    terminating: Duration = Field(
+        0.0,
+        ge=0,
+        description="How long after its deletion time the resources of a terminating pod are still"
+        " counted on; 0: for ever.",
+    )
     memory: Duration = Field(
         3600.0,
         ge=0,

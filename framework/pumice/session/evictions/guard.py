@@ -10,6 +10,7 @@ from pumice.model.job import Job
 from pumice.model.task import PREEMPTABLE_STATUSES, Task
 from pumice.session.evictions.history import EvictionHistory
 from pumice.session.evictions.minimal import spare_needless_victims
+from pumice.session.evictions.overdue import hold_overdue
 from pumice.session.evictions.plan import EvictionPlan
 from pumice.session.evictions.reservations import Reservations
 from pumice.verdicts import EvictionContext, EvictionKind
@@ -39,7 +40,8 @@ class EvictionGuard:
         victims of the first needless."""
         self._context: EvictionContext | None = None
         """The context of the last question before there was a plan."""
-        self.history = EvictionHistory(session, log) if settings.monotone else None
+        overdue = hold_overdue(session)
+        self.history = EvictionHistory(session, log, overdue) if settings.monotone else None
         """Past evictions; None: not remembered."""
         self.reservations = Reservations(session, log) if settings.reserved else None
         """What is held for claimants; None: nothing is."""

@@ -23,8 +23,9 @@ class EvictionHistory:
     one would be evicted by none of the others, and it has only so many tasks to place.
     """
 
-    def __init__(self, session: Session, log: EvictionLog) -> None:
+    def __init__(self, session: Session, log: EvictionLog, overdue: Sequence[str] = ()) -> None:
         self._session = session
+        self._overdue = overdue
         self._log = log
         self._losers: dict[str, set[str]] = {}
         self._new: list[PastEviction] = []
@@ -48,6 +49,7 @@ class EvictionHistory:
             admits = (name, node.unschedulable, node.labels, node.taints)
             digest.update(repr(admits).encode())
         digest.update(session.nodes.allocatable.tobytes())
+        digest.update(repr(self._overdue).encode())
         for job in session.jobs.values():
             alive = len(job.tasks) - job.count(*COMPLETED_STATUSES)
             digest.update(repr((job.uid, job.queue, job.priority, alive)).encode())
