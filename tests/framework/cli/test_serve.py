@@ -60,6 +60,7 @@ class TestAnnouncement:
         monkeypatch.setenv("PUMICE_SERVE_TOKEN", "correct-horse-battery")
         result = serve(str(DEMO), "--port", "0")
         assert result.stdout.endswith("/?token=correct-horse-battery\n")
+        assert "warning" not in result.stderr  # it is not a setting of a policy
 
     def test_warnings_about_the_input_come_first(self, tmp_path):
         file = tmp_path / "empty.yaml"
