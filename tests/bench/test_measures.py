@@ -12,6 +12,7 @@ from pumice.model.facts import Inventory
 from tests.bench import plot
 from tests.bench._case import Case
 from tests.bench._cases import (
+    click,
     consolidation,
     explain,
     failing,
@@ -60,6 +61,7 @@ SMALL = [
     kai_allocate(4, 3, 2, kind="ledger to a sink", measure=handing),
     volcano_allocate(4, 3, 2, kind="job ledger", measure=recording_jobs),
     explain(5, 5, 3),
+    click(4, 2),
 ]
 
 

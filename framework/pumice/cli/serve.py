@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import click
 
 from pumice.backends.memory import MemoryBackend
@@ -101,6 +103,8 @@ def _announce(host: str, port: int, token: str, warnings: list[str]) -> None:
     for warning in () if quiet else warnings:
         click.echo(f"warning: {warning}", err=True)
     name = f"[{host}]" if ":" in host else host
+    if host in ("0.0.0.0", "::"):  # all addresses of the machine; none of them to be opened
+        name = socket.gethostname()
     query = f"?token={token}" if token else ""
     click.echo(f"http://{name}:{port}/{query}")
     if not quiet:

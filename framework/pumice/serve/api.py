@@ -12,11 +12,10 @@ from pumice.explain.counterfactuals import find_changes
 from pumice.model.quantity import PODS, shown
 from pumice.serve.history import History, UnknownError
 from pumice.serve.query import Query
-from pumice.serve.queues import QueueRow
-from pumice.serve.views import STATES, CycleView, EvictionRow, JobRow
+from pumice.serve.rows import MOST_LISTED, Data, cycle_row, eviction_row, job_row, queue_row
+from pumice.serve.views import STATES, CycleView
 
 PAGE = ("offset", "limit")
-Data = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Route:
 def cycles(history: History, query: Query, rest: str) -> Data:
     """All cycles with what was decided in each."""
     views = history.views
-    return _page(query, views, lambda view: _cycle(history, view), 200, 1000)
+    return _page(query, views, lambda view: cycle_row(history, view), 200, 1000)
 
 
 def queues(history: History, query: Query, rest: str) -> Data:
@@ -40,15 +39,15 @@ def queues(history: History, query: Query, rest: str) -> Data:
     view = _view(history, query)
     resource = _resource(view, query)
     column = view.dimensions.index(resource)
-    answer = _page(query, view.queues, lambda row: _queue(row, resource, column), 500, 5000)
+    answer = _page(query, view.queues, lambda row: queue_row(row, resource, column), 500, 5000)
     total = int(view.nodes.allocatable[:, column].sum())
     amounts = [total, *(int(row.request[column]) for row in view.queues)]
     return {
         **answer,
         "cycle": view.cycle,
         "resource": resource,
-        "capacity": total,
-        "capacity_text": shown(resource, total),
+        "allocatable": total,
+        "allocatable_text": shown(resource, total),
         "scale": max(amounts, default=0),
     }
 
@@ -125,7 +124,7 @@ def jobs(history: History, query: Query, rest: str) -> Data:
         and (not queue or row.queue == queue)
         and all(word in row.words for word in words)
     ]
-    answer = _page(query, found, _job, 50, 1000)
+    answer = _page(query, found, job_row, 50, 1000)
     return {**answer, "cycle": view.cycle, "all": len(view.jobs)}
 
 
@@ -137,7 +136,7 @@ def evictions(history: History, query: Query, rest: str) -> Data:
     found = [
         row for view in views for row in view.evictions if not job or job in (row.job, row.claimant)
     ]
-    answer = _page(query, found, _eviction, 100, 1000)
+    answer = _page(query, found, eviction_row, 100, 1000)
     return {**answer, "tasks": sum(len(row.tasks) for row in found)}
 
 
@@ -189,8 +188,6 @@ def changes(history: History, query: Query, rest: str) -> Data:
 
 BUDGET = 5.0
 """Seconds for which changes are tried."""
-MOST_LISTED = 100
-"""Tasks that an answer lists; the rest is counted."""
 MOST_COMPARED = 2000
 """Names among which a similar one is sought; more take too long."""
 
@@ -252,71 +249,3 @@ def _job_of(cycle: ExplainedCycle, name: str) -> str:
 def _unknown(text: str, name: str, names: Sequence[str]) -> UnknownError:
     comparable = len(name) < 300 and len(names) <= MOST_COMPARED
     return UnknownError(f"{text} {name[:300]!r}{did_you_mean(name, names) if comparable else ''}")
-
-
-def _cycle(history: History, view: CycleView) -> Data:
-    return {
-        "cycle": view.cycle,
-        "bound": view.bound,
-        "pipelined": view.pipelined,
-        "evicted": sum(len(row.tasks) for row in view.evictions),
-        "jobs": len(view.jobs),
-        "states": {state: view.states[state] for state in STATES},
-        "nodes": len(view.nodes.names),
-        "faults": view.faults,
-        "explainable": history.explainable(view.cycle),
-    }
-
-
-def _queue(row: QueueRow, resource: str, column: int) -> Data:
-    amounts: dict[str, float | None] = {
-        "deserved": row.deserved.get(resource),
-        "allocated": int(row.allocated[column]),
-        "request": int(row.request[column]),
-        "limit": row.limit.get(resource),
-        "fair_share": row.fair_share.get(resource),
-    }
-    return {
-        "queue": row.queue,
-        "parent": row.parent,
-        "depth": row.depth,
-        "state": row.state,
-        "weight": row.weight,
-        "share": row.share,
-        "jobs": row.jobs,
-        "waiting": row.waiting,
-        "amounts": amounts,
-        "texts": {
-            name: shown(resource, amount) for name, amount in amounts.items() if amount is not None
-        },
-    }
-
-
-def _job(row: JobRow) -> Data:
-    return {
-        "job": row.job,
-        "queue": row.queue,
-        "state": row.state,
-        "phase": row.phase,
-        "ready": row.ready,
-        "pending": row.pending,
-        "tasks": row.tasks,
-        "minimum": row.minimum,
-        "code": row.code,
-        "reason": row.reason,
-    }
-
-
-def _eviction(row: EvictionRow) -> Data:
-    return {
-        "cycle": row.cycle,
-        "job": row.job,
-        "queue": row.queue,
-        "for": row.claimant,
-        "for_queue": row.claimant_queue,
-        "action": row.action,
-        "reason": row.reason,
-        "count": len(row.tasks),
-        "tasks": row.tasks[:MOST_LISTED],
-        "nodes": row.nodes[:MOST_LISTED],
-    }

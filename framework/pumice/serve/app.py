@@ -73,7 +73,7 @@ class App:
         """The answer to one request; never raises."""
         try:
             path, _, query = target.partition("?")
-            refused = self._refused(path, query, headers)
+            refused = self._refused(method, path, query, headers)
             if refused is not None:
                 return refused
             if method in ("GET", "HEAD"):
@@ -91,13 +91,15 @@ class App:
             logger.opt(exception=error).error("{} {} failed", method, target)
             return _error(HTTPStatus.INTERNAL_SERVER_ERROR, described(error), "this is a bug")
 
-    def _refused(self, path: str, query: str, headers: Mapping[str, str]) -> Response | None:
+    def _refused(
+        self, method: str, path: str, query: str, headers: Mapping[str, str]
+    ) -> Response | None:
         """The answer to a request that may not be made; None: it may."""
         if not self.access.allows_host(headers):
             where = f"http://127.0.0.1:{self.access.port}/"
             text = f"the Host header {headers.get('Host')!r} is not that of this server"
             return _error(HTTPStatus.MISDIRECTED_REQUEST, text, f"open {where}")
-        if path in _OPEN or path == "/login" or self.access.admits(headers):
+        if path in _OPEN or (method, path) == ("POST", "/login") or self.access.admits(headers):
             return None
         if path == "/":
             given = parse_qs(query).get("token", [""])[0]

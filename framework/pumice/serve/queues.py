@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class QueueRow:
     limit: Amounts = field(default_factory=dict)
     share: float | None = None
     """The largest part of a deserved resource that is allocated; None: nothing is deserved."""
+    share_of: str = ""
+    """The resource of which that is."""
     jobs: int = 0
     waiting: int = 0
 
@@ -64,7 +67,7 @@ def queue_rows(session: Session) -> list[QueueRow]:
             above.jobs += row.jobs
             above.waiting += row.waiting
     for row in rows.values():
-        row.share = _share(row, session.nodes.dimensions.position)
+        row.share, row.share_of = _share(row, session.nodes.dimensions.position)
     return list(rows.values())
 
 
@@ -137,10 +140,10 @@ def _count(row: QueueRow, job: Job) -> None:
             row.request += task.vector
 
 
-def _share(row: QueueRow, position: Mapping[str, int]) -> float | None:
+def _share(row: QueueRow, position: Mapping[str, int]) -> tuple[float | None, str]:
     parts = [
-        row.allocated[position[name]] / amount
+        (float(row.allocated[position[name]] / amount), name)
         for name, amount in row.deserved.items()
         if name in position and amount >= MIN_RESOURCE
     ]
-    return float(max(parts)) if parts else None
+    return max(parts, key=itemgetter(0), default=(None, ""))

@@ -72,8 +72,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: Server
     protocol_version = "HTTP/1.1"
-    server_version = "pumice"
-    sys_version = ""
     timeout = _TIMEOUT
 
     def _answer(self) -> None:
@@ -107,6 +105,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(response.body)
+
+    def version_string(self) -> str:
+        """The Server header, without the versions of Python and its library."""
+        return "pumice"
 
     def log_message(self, format: str, *args: Any) -> None:
         logger.debug("{} {}", self.address_string(), format % args)

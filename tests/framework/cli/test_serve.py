@@ -42,6 +42,37 @@ def test_it_serves_until_it_is_interrupted():
         process.kill()
 
 
+class TestAnnouncement:
+    @pytest.fixture(autouse=True)
+    def _interrupted(self, monkeypatch):
+        def interrupted(server):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Server, "serve_forever", interrupted)
+
+    def test_an_address_that_others_can_reach_has_a_token(self):
+        lines = {serve(str(DEMO), "--host", "0.0.0.0", "--port", "0").stdout for _ in range(2)}
+        assert len(lines) == 2
+        for line in lines:
+            assert re.fullmatch(r"http://(?!0\.0\.0\.0)\S+:\d+/\?token=[\w-]{32}\n", line)
+
+    def test_the_token_may_come_from_the_environment(self, monkeypatch):
+        monkeypatch.setenv("PUMICE_SERVE_TOKEN", "correct-horse-battery")
+        result = serve(str(DEMO), "--port", "0")
+        assert result.stdout.endswith("/?token=correct-horse-battery\n")
+        assert "warning" not in result.stderr  # it is not a setting of a policy
+
+    def test_warnings_about_the_input_come_first(self, tmp_path):
+        file = tmp_path / "empty.yaml"
+        file.write_text("")
+        result = serve(str(file), "--port", "0")
+        assert result.stderr.splitlines() == [
+            f"warning: {file}: file: holds no objects",
+            "Ctrl-C ends it",
+            "stopped",
+        ]
+
+
 def test_nothing_to_show():
     result = serve()
     assert result.exit_code == 2

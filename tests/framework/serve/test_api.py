@@ -12,7 +12,7 @@ def test_cycles(client):
 
 def test_queues_show_one_resource(client):
     answer = client.json("/api/queues?cycle=1")
-    assert (answer["resource"], answer["capacity_text"]) == ("nvidia.com/gpu", "12")
+    assert (answer["resource"], answer["allocatable_text"]) == ("nvidia.com/gpu", "12")
     research = next(row for row in answer["rows"] if row["queue"] == "research")
     assert research["texts"] == {"allocated": "6", "request": "10", "deserved": "6"}
     assert client.json("/api/queues?resource=memory")["rows"][2]["texts"]["deserved"] == "40Gi"
@@ -121,3 +121,23 @@ def test_an_evicted_job_is_explained_in_its_cycle(client):
 def test_wrong_requests_are_named(client, target, status, text):
     answer = client.json(target, status)
     assert text in answer["error"]
+
+
+class TestChanges:
+    def test_changes_that_would_let_it_run(self, client):
+        answer = client.json("/api/changes/research/ablation?cycle=2", method="POST")
+        assert answer["found"]
+        assert set(answer["found"][0]) == {"change", "kind", "result"}
+        assert answer["text"].startswith("Tried ")
+
+    def test_a_job_that_runs_needs_none(self, client):
+        answer = client.json("/api/changes/production/train?cycle=2", method="POST")
+        assert answer == {"job": "production/train", "found": [], "text": "The job does not wait."}
+
+    def test_they_are_not_tried_for_other_sites(self, client):
+        target = "/api/changes/research/ablation"
+        assert client(target, method="POST", Origin="http://evil.example").status == 403
+        assert client(target).status == 404
+
+    def test_an_unknown_job(self, client):
+        assert "no job" in client.json("/api/changes/x", 404, method="POST")["error"]

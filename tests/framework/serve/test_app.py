@@ -83,6 +83,7 @@ class TestToken:
         assert response.headers["WWW-Authenticate"] == "Bearer"
         assert client("/api/cycles", method="POST").status == 401
         assert client("/static/app.js").status == 401
+        assert client("/login").status == 401
         assert client("/api/jobs", Authorization=f"Bearer {TOKEN}").status == 200
 
     def test_the_page_asks_for_it(self, client):

@@ -78,7 +78,7 @@ def test_without_a_plugin_the_queue_states_what_it_deserves():
     policy = {"actions": ["allocate"], "tiers": [{"plugins": ["gang"]}]}
     (row,) = rows_of(stated, jobs=[("runs", "q", 1000, "n")], policy=policy)
     assert row.deserved["cpu"] == 4000
-    assert row.share == pytest.approx(0.25)
+    assert (row.share, row.share_of) == (pytest.approx(0.25), "cpu")
     (row,) = rows_of(Queue("q"), policy=policy)
     assert row.share is None
 

@@ -58,7 +58,7 @@ function row(job) {
     make("th", { scope: "row" }, link(job.job, () => show(job.job), `Explain ${job.job}`), make("span", { class: "narrow muted small" }, job.queue)),
     make("td", { class: "wide" }, job.queue),
     make("td", {}, state(job.state)),
-    make("td", { class: "wide" }, `${job.ready} of ${job.tasks}, at least ${job.minimum}`),
+    make("td", { class: "wide" }, `${job.ready} of ${job.tasks}, min ${job.minimum}`),
     make("td", {}, job.code ? make("code", {}, job.code) : null, make("span", { class: "why", title: job.reason }, job.reason)),
   );
 }

@@ -75,6 +75,9 @@ function drawCell(pen, row, paint) {
     const high = Math.max(value > 0 ? 1 : 0, Math.round(Math.min(1, value) * side));
     pen.fillStyle = paint.heat[levelOf(value)];
     pen.fillRect(x, y + side - high, side, high);
+  } else {
+    pen.fillStyle = paint.line;
+    pen.fillRect(x + side / 4, y + side / 2, side / 2, 1);
   }
   if (size >= 10) {
     pen.strokeStyle = paint.line;

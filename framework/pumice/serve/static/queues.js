@@ -15,7 +15,7 @@ export async function drawQueues(cycle, resource, choose) {
 
 function draw() {
   const { data, choose } = shown;
-  find("#queues-amount").textContent = `${data.resource} of ${data.capacity_text}`;
+  find("#queues-amount").textContent = `${data.resource} of ${data.allocatable_text}`;
   const parents = new Set(data.rows.filter((row) => row.depth).map((row) => row.parent));
   const rows = [];
   let below = Infinity;
@@ -41,7 +41,7 @@ function tableRow(row, data, parents, choose) {
     {},
     make("th", { scope: "row" }, hidden(row.depth ? `level ${row.depth + 1}: ` : ""), name, closed),
     make("td", {}, bar(row, data.scale), make("div", { class: "small" }, sentence(row))),
-    make("td", {}, row.share === null ? "–" : percent(row.share)),
+    make("td", {}, ...(row.share === null ? ["–"] : [percent(row.share), make("div", { class: "muted small" }, row.share_of.split("/").pop())])),
     make("td", { class: "wide" }, `${row.waiting} of ${row.jobs}`),
   );
 }
