@@ -110,6 +110,7 @@ def run(inventory, now, policy, through=None):
         if through is not None:
             backend = MemoryBackend.from_state(through(backend.state(number)), **settings)
             scheduler = Scheduler(backend, policy)
+            scheduler.cycle = number
     return decided
 
 

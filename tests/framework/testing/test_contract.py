@@ -143,7 +143,7 @@ class TestContract:
         seeds = sample(f"contract of {name}", PluginContract.seeds, count)
         caches = {
             "nodeorder": frozenset({"_terms"}),
-            "fairshare": frozenset({"_order"}),
+            "fairshare": frozenset({"_jobs", "_order"}),
             "nodeplacement": frozenset({"_ranges"}),
             "kai_predicates": frozenset({"_affinity", "_ports", "_volumes"}),
         }

@@ -49,7 +49,7 @@ class TestFixtures:
         assert outcome.phase("r") == "Running"
 
     def test_a_job_that_waits_reports_why(self, cluster, schedule):
-        cluster.nodes("a", cpu=1).job("j", tasks=2, cpu=1)
+        cluster.nodes("a", cpu=2).running("r", on="a").job("j", tasks=2, cpu=1)
         outcome = schedule(tiers=[["gang"]])
         assert outcome.placed("j") == {}
         assert "Insufficient cpu" in outcome.waiting("j")
