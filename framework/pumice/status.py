@@ -24,6 +24,10 @@ _PENDING, _ALLOCATED, _PIPELINED, _RUNNING, _SUCCEEDED, _FAILED = (
     TaskStatus.SUCCEEDED,
     TaskStatus.FAILED,
 )
+_WAITING = "Waiting"
+"""The type of the condition that says why a job waits."""
+_SAID = ("status", "reason", "message")
+"""What a condition says; if it is the same, the condition has not changed."""
 
 
 def close(session: Session) -> None:
@@ -70,22 +74,32 @@ def _state(session: Session, job: Job) -> JobState:
 
 
 def _conditions(session: Session, job: Job, verdict: Verdict | None) -> Iterator[dict[str, Any]]:
-    """The conditions of the job's pod group, with the time and the reason of this cycle.
+    """The conditions of the job's pod group that this cycle sets, with its time.
 
-    Plugins set conditions of their families' kinds; a job that waits has one with its reason code.
+    Plugins set conditions of their families' kinds; ``Waiting`` has the reason code. It is set
+    again only when it changes, so that its time says since when.
     """
     time = datetime.fromtimestamp(session.now, UTC).isoformat().replace("+00:00", "Z")
     for condition in job.conditions:
         yield {"lastTransitionTime": time, **condition}
-    if verdict is not None:
-        yield {
-            "type": "Waiting",
-            "status": "True",
-            "transitionID": session.uid,
-            "lastTransitionTime": time,
-            "reason": verdict.code,
-            "message": verdict.text,
-        }
+    group = session.cluster.inventory.groups.get(job.uid)
+    known = () if group is None else group.conditions
+    before = next((one for one in known if one.get("type") == _WAITING), None)
+    if verdict is None and (before is None or before.get("status") != "True"):
+        return
+    now = Verdict("NotWaiting", "") if verdict is None else verdict
+    waiting = {
+        "type": _WAITING,
+        "status": "False" if verdict is None else "True",
+        "transitionID": session.uid,
+        "lastTransitionTime": time,
+        "reason": now.code,
+        "message": now.text,
+    }
+    if before is not None and all(before.get(key) == waiting[key] for key in _SAID):
+        yield dict(before)
+    else:
+        yield waiting
 
 
 def _unreadable_state(session: Session, job: Job, exc: Exception) -> JobState:

@@ -1,11 +1,15 @@
 """The end of a cycle: phases, reasons, messages, and pipelined tasks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pumice import Plugin, hookimpl
+from pumice.backends.memory import MemoryBackend
 from pumice.fit_errors import FitErrors
 from pumice.model.task import TaskStatus, Transaction
+from pumice.scheduler import Scheduler
 from pumice.status import (
     close,
     counted_phase,
@@ -194,3 +198,31 @@ def test_an_histogram_of_many_nodes_stays_small():
     assert str(errors) == "0/10000 nodes are unavailable: 10000 full."
     assert errors.verdicts.codes.nbytes + errors.verdicts.reasons.nbytes == 50_000
     assert isinstance(errors.verdicts.codes, np.ndarray)
+
+
+class TestWaitingCondition:
+    def cycles(self):
+        """A job that waits for two cycles until the node is large enough, and then starts."""
+        world = World().node("a", cpu=1).job("want", cpu=2)
+        backend = MemoryBackend(world.inventory, now=world.now)
+        scheduler = Scheduler(backend, policy([]))
+        nodes = world.inventory.nodes
+        for number in range(4):
+            if number == 2:
+                larger = World().node("a", cpu=2).inventory.nodes
+                backend.replace(replace(backend.snapshot(), nodes={**nodes, **larger}))
+            (state,) = scheduler.run_once().jobs
+            yield [one for one in state.conditions if one["type"] == "Waiting"]
+            backend.advance()
+            backend.step(10)
+
+    def test_its_time_says_since_when(self):
+        first, second, *_ = self.cycles()
+        assert first == second
+        assert first[0]["status"] == "True"
+
+    def test_it_ends_once_when_the_job_starts(self):
+        first, _, third, fourth = self.cycles()
+        assert third[0]["status"] == "False"
+        assert third[0]["lastTransitionTime"] > first[0]["lastTransitionTime"]
+        assert fourth == []
