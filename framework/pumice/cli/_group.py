@@ -14,6 +14,7 @@ from pumice.errors import PumiceError
 
 COMMANDS = {
     "run": ("pumice.cli.run:command", "Schedule a cluster and print the decisions."),
+    "dump": ("pumice.cli.dump:command", "Write the objects of a live cluster to a file."),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
