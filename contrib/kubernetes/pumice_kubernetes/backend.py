@@ -135,6 +135,8 @@ class KubernetesBackend:
         leader = self._thread.synced and self._thread.is_leader()
         self.metrics.leader.set(leader and not self._dry_run)
         if not leader:
+            if not self._dry_run:
+                self.inventory.log = None  # another one may evict meanwhile; nominations say it
             return 1.0
         since = time.monotonic() - self._last
         changed = self.store.changes != self._seen

@@ -125,7 +125,7 @@ class Writer:
                 if value is not None:
                     annotations[key] = _time(value)
         else:
-            status = {"phase": group.phase, "conditions": conditions, "running": state.ready}
+            status = {"phase": group.phase, "conditions": conditions}
         body: dict[str, Any] = {"status": status}
         if annotations and any(group.annotations.get(k) != v for k, v in annotations.items()):
             meta = {"metadata": {"annotations": annotations}}

@@ -54,6 +54,11 @@ def condition(cluster: ControlPlane, name: str) -> dict[str, Any]:
     return {}
 
 
+def reasons(scheduler: RunningScheduler) -> list[str]:
+    """All reasons of all jobs so far."""
+    return [state.reason for decisions in scheduler.history for state in decisions.jobs]
+
+
 def cycles(scheduler: RunningScheduler, count: int) -> None:
     """Let so many more cycles pass."""
     before = len(scheduler.history)
@@ -240,8 +245,7 @@ def test_a_pod_that_another_scheduler_binds_meanwhile_is_bound_once(
     create(*gang("g", 2, 1))
     wait_for(lambda: len(placed(cluster)) == 2)
     assert placed(cluster)["g-0"] == "n2"
-    reasons = [s.reason for d in scheduler.history for s in d.jobs if "was not bound" in s.reason]
-    assert any("bound or replaced meanwhile" in reason for reason in reasons)
+    assert any("bound or replaced meanwhile" in reason for reason in reasons(scheduler))
     assert [bind.task for bind in scheduler.binds] == ["x/g-1"]
 
 
@@ -257,6 +261,32 @@ def test_the_api_server_is_killed_and_comes_back(
     create(*gang("h", 2, 2))
     wait_for(lambda: running(cluster, "h-") == 2, 60)
     assert len(scheduler.binds) == 4
+
+
+def test_the_api_server_is_killed_while_a_gang_is_bound(
+    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
+) -> None:
+    create(node("n1", "8"))
+    scheduler = schedule(in_flight=1)
+    cycles(scheduler, 1)
+    client = scheduler.backend._thread.actor._client
+    send, sent = client.request, 0
+
+    async def fatal(method: str, path: str, body: Any = None, **more: Any) -> bytes:
+        nonlocal sent
+        if path.endswith("/binding"):
+            sent += 1
+            if sent == 4:
+                cluster.kill_server()
+        return await send(method, path, body, **more)
+
+    client.request = fatal  # type: ignore[method-assign]
+    create(*gang("g", 8, 8))
+    wait_for(lambda: any("no answer of the API server" in r for r in reasons(scheduler)))
+    cluster.start_server()
+    wait_for(lambda: running(cluster, "g-") == 8, 60)
+    tasks = [bind.task for bind in scheduler.binds]
+    assert len(tasks) == len(set(tasks))
 
 
 def test_a_watch_that_has_expired(
