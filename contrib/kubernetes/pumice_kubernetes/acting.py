@@ -126,15 +126,15 @@ class Actor:
             *(self._carry_out_plan(list(plan.values()), now) for plan in plans.values())
         )
         lost: set[str] = set()
-        kept: set[Eviction] = set()
+        accepted: set[Eviction] = set()
         for plan, (done, problems) in zip(plans.values(), outcomes, strict=True):
-            kept.update(done)
+            accepted.update(done)
             one = next(iter(plan.values()))
             if problems:
                 text = f"{one.action} evicts nothing for it: " if not done else ""
                 reasons[one.claimant] += [text + problem for problem in problems]
                 lost.add(one.claimant)
-        decisions.evictions = [one for one in dict.fromkeys(decisions.evictions) if one in kept]
+        decisions.evictions = [one for one in dict.fromkeys(decisions.evictions) if one in accepted]
         return lost - {""}
 
     async def _carry_out_plan(

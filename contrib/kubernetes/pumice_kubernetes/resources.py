@@ -90,14 +90,14 @@ async def served_resources(client: Client) -> list[Served]:
         versions.sort(key=lambda version: version != preferred)
         paths += [(name, version, f"/apis/{name}/{version}") for version in versions]
     lists = await asyncio.gather(*(_resource_list(client, path) for _, _, path in paths))
-    found: dict[Resource, Served] = {}
+    chosen: dict[Resource, Served] = {}
     for (group_name, version, _), listed in zip(paths, lists, strict=True):
         names = {entry["name"] for entry in listed}
         for resource in RESOURCES:
             if resource.group == group_name and resource.plural in names:
                 has_status = f"{resource.plural}/status" in names
-                found.setdefault(resource, Served(resource, version, has_status))
-    return [found[resource] for resource in RESOURCES if resource in found]
+                chosen.setdefault(resource, Served(resource, version, has_status))
+    return [chosen[resource] for resource in RESOURCES if resource in chosen]
 
 
 async def _resource_list(client: Client, path: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
-ADMIN, SCHEDULER = "admin-token", "scheduler-token"
+ADMIN, SCHEDULER, POWERLESS = "admin-token", "scheduler-token", "powerless-token"
 
 
 class ApiRefusedError(Exception):
@@ -45,6 +45,7 @@ class ControlPlane:
         (self._folder / "tokens.csv").write_text(
             f'{ADMIN},admin,admin,"system:masters"\n'
             f'{SCHEDULER},system:serviceaccount:pumice-system:pumice,u2,"system:serviceaccounts"\n'
+            f"{POWERLESS},powerless,u3\n"
         )
         key = self._folder / "sa.key"
         command = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out"]

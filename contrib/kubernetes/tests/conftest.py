@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _control_plane import ApiRefusedError, ControlPlane, Kubelet, collection, wait_for
+from _control_plane import SCHEDULER, ApiRefusedError, ControlPlane, Kubelet, collection, wait_for
 from _crds import CRDS, crd
 from _scheduler import RunningScheduler
 from binaries import BUILD, NoControlPlaneError, find_or_build
@@ -101,8 +101,8 @@ def schedule(cluster: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Ru
     """Starts a scheduler with the shipped rights; it is stopped at the end."""
     running: list[RunningScheduler] = []
 
-    def start(**settings: Any) -> RunningScheduler:
-        config = cluster.kubeconfig(tmp_path / "kubeconfig")
+    def start(*, token: str = SCHEDULER, **settings: Any) -> RunningScheduler:
+        config = cluster.kubeconfig(tmp_path / "kubeconfig", token)
         running.append(RunningScheduler(config, **settings))
         return running[-1]
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _control_plane import ApiRefusedError, ControlPlane, Kubelet, wait_for
+from _control_plane import POWERLESS, ApiRefusedError, ControlPlane, Kubelet, wait_for
 from _objects import node, pod
 from _scheduler import RunningScheduler
+from loguru import logger
 
 import pumice
 
@@ -321,6 +323,32 @@ def test_resources_that_are_served_later_are_read(
     queue = {"apiVersion": f"{VOLCANO}/v1beta1", "kind": "Queue", "metadata": {"name": "late"}}
     create({**queue, "spec": {"weight": 1}})
     wait_for(lambda: "late" in scheduler.backend.store.tables["queues"])
+
+
+def test_rights_that_are_given_later(
+    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
+) -> None:
+    create(node("n1", "8"), *gang("g", 2, 2))
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING", format="{message}")
+    scheduler = schedule(token=POWERLESS)
+    wait_for(lambda: any(line.startswith("pods cannot be read") for line in lines))
+    time.sleep(2)
+    assert scheduler.history == []  # nothing is decided as long as pods are unknown
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "powerless"}
+    create(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "late"},
+            "roleRef": {**role, "name": "pumice-scheduler"},
+            "subjects": [user],
+        }
+    )
+    wait_for(lambda: running(cluster, "g-") == 2, 60)
+    logger.remove(sink)
+    assert sum(line.startswith("pods cannot be read") for line in lines) == 1
 
 
 def test_a_dry_run_touches_nothing(
