@@ -56,11 +56,10 @@ def find_or_build() -> Path:
     """
     folder = find()
     if folder is None:
+        if os.environ.get("KUBEBUILDER_ASSETS"):
+            raise NoControlPlaneError(f"$KUBEBUILDER_ASSETS lacks {' or '.join(NAMES)}")
         build()
-        folder = find()
-    if folder is None:
-        raise NoControlPlaneError(f"$KUBEBUILDER_ASSETS lacks {' or '.join(NAMES)}")
-    return folder
+    return folder or cache()
 
 
 def go_version() -> tuple[int, int] | None:
