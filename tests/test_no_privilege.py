@@ -41,6 +41,7 @@ EXCEPTIONS = {
 }
 """Where the framework may name a built-in, and why. Presets are TOML files and are not read."""
 WORDS = {
+    "gang": "a level of an explanation",
     "priority": "an attribute of tasks, jobs and queues",
     "snapshot": "the method of a backend",
     "topology": "a field of KAI's topology constraint",

@@ -23,6 +23,7 @@ class Allocate(Action):
     shortcuts = (VICTIMS,)
 
     allocates = True
+    needs_pending = True
 
     class Options(ErrorCacheOptions):
         """See :class:`ErrorCacheOptions`."""
@@ -57,6 +58,8 @@ class _Allocation:
                 overused = session.ask.overused(queue)
                 more = not overused and self._serve(job)
             if overused:
+                text = f"queue {queue.name} is skipped, because it holds all that it deserves"
+                session.note_queue(queue, "QueueOverused", text)
                 continue
             if more:
                 jobs.push(job)

@@ -19,6 +19,8 @@ class Backfill(Action):
     A task is bound as soon as its job is ready.
     """
 
+    needs_pending = True
+
     class Options(IgnoredErrorCacheOptions):
         """See :class:`IgnoredErrorCacheOptions`."""
 
@@ -63,8 +65,10 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
 
 def _has_best_effort(job: Job) -> bool:
     """Whether a best-effort task of the job is pending or pipelined."""
+    if job.pending_best_effort > 0:
+        return True
     pipelined = job.by_status[_PIPELINED]
-    return job.pending_best_effort > 0 or any(task.best_effort for task in pipelined.values())
+    return bool(pipelined) and any(task.best_effort for task in pipelined.values())
 
 
 def _place(session: Session, job: Job, task: Task) -> None:

@@ -13,13 +13,15 @@ class Enqueue(Action):
     """
 
     admits = True
+    needs_pending = True
 
     def execute(self, session: Session) -> None:
         waiting: dict[str, JobHeap] = {}
         for job in session.jobs.values():
-            pending = waiting.setdefault(job.queue, session.order.job_heap())
+            if job.queue not in waiting:
+                waiting[job.queue] = session.order.job_heap()
             if job.is_pending:
-                pending.push(job)
+                waiting[job.queue].push(job)
         queues = session.order.queue_heap(session.queues[name] for name in waiting)
         while queues:
             queue = queues.pop()

@@ -16,6 +16,7 @@ class FairAllocate(Action):
     """
 
     allocates = True
+    needs_pending = True
 
     class Options(QueueDepthOptions):
         """See :class:`QueueDepthOptions`."""

@@ -26,9 +26,12 @@ from pumice_builtin_actions.greedy.eviction import (
     evict_until,
     fits_without,
     is_eligible,
+    is_never_preempting,
+    note_not_starving,
+    note_undone,
     pending_tasks,
-    takes_task,
 )
+from pumice_builtin_actions.greedy.failure import Attempt, note_failure
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
@@ -59,6 +62,7 @@ class Preempt(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "preemptable")
 
     class Options(ErrorCacheOptions):
@@ -131,11 +135,10 @@ class _Preemption:
 
     def _collect(self, job: Job) -> None:
         session = self._session
-        if (
-            not session.ask.job_starving(job)
-            or not is_eligible(session, job)
-            or job.has_network_topology
-        ):
+        if not session.ask.job_starving(job):
+            note_not_starving(session, job)
+            return
+        if not is_eligible(session, job) or job.has_network_topology:
             return
         if job.queue not in self._preemptors:
             self._preemptors[job.queue] = session.order.job_heap(evicting=True)
@@ -156,6 +159,8 @@ class _Preemption:
                 self._preempt(statement, _Preemptor(task, accepts, evictable))
             if session.ask.job_pipelined(job):
                 statement.commit()
+            else:
+                note_undone(session, job, statement)
 
     def _inside_job(self, job: Job) -> None:
         session = self._session
@@ -165,7 +170,7 @@ class _Preemption:
             if jobs:
                 tasks = VictimOrder(session, jobs).tasks_of(job.queue)
                 evictable = Evictable(session, tasks, of_same_job(task))
-            preemptor = _Preemptor(task, None, evictable)
+            preemptor = _Preemptor(task, None, evictable, inside=True)
             with session.statement() as statement:
                 if not self._preempt(statement, preemptor):
                     return
@@ -176,13 +181,14 @@ class _Preemption:
         """Evict for one task on one node, and pipeline the task there."""
         session, task = self._session, preemptor.task
         if (
-            task.pod.preemption_policy == "Never"
+            is_never_preempting(session, task)
             or session.queries.prepare(task) is not None
             or awaits_nominated_node(session, task)
             or self._last_failure.covers(task, preemptor.evictable)
         ):
             return False
         reachable = self._reachable.mask(task.vector, preemptor.evictable)
+        attempt = Attempt.of(session, task, reachable, preemptor.evictable)
         for group in self._nodes.groups(task):
             rows = group[reachable[group]]
             if not len(rows):
@@ -191,14 +197,23 @@ class _Preemption:
                 wanted = self._limits.wanted(len(group))
                 done = self._on_best_candidate(statement, preemptor, rows, wanted)
             else:
-                done = self._on_best_node(statement, preemptor, group, reachable)
+                done = self._on_best_node(statement, preemptor, group, reachable, attempt)
             if done:
                 return True
         self._last_failure.record(task, preemptor.evictable)
+        if not preemptor.inside:
+            found = attempt.asked or preemptor.has_candidates()
+            what = f"running preemptable pod of another job in queue {task.queue}"
+            note_failure(session, task, attempt, victims=found, what=what)
         return False
 
     def _on_best_node(
-        self, statement: Statement, preemptor: _Preemptor, rows: np.ndarray, reachable: np.ndarray
+        self,
+        statement: Statement,
+        preemptor: _Preemptor,
+        rows: np.ndarray,
+        reachable: np.ndarray,
+        attempt: Attempt,
     ) -> bool:
         queries, task = self._session.queries, preemptor.task
         queue = self._session.queues[task.queue]
@@ -211,6 +226,7 @@ class _Preemption:
         for row in best_rows_first(scores[tried], rows[tried]):
             evictable = preemptor.evictable_on(self._session, row)
             victims = self._session.ask.preemptable(task, evictable) if evictable else []
+            attempt.voted(row, preemptor.evictable.tasks[row], victims)
             if not victims:
                 if fits_already is None:
                     fits_already = queries.fits_future(task)
@@ -223,8 +239,10 @@ class _Preemption:
                 and self._lookahead is not None
                 and self._lookahead.stays_full(queue, task, row, victims)
             ):
+                if not attempt.over_share:
+                    attempt.over_share = fits_without(self._session.nodes, row, fit, victims)
                 continue
-            if self._on_node(statement, task, fit, row, queue, victims):
+            if self._on_node(statement, task, fit, row, queue, victims, attempt):
                 return True
         return False
 
@@ -236,6 +254,7 @@ class _Preemption:
         row: int,
         queue: Queue,
         victims: list[Task],
+        attempt: Attempt,
     ) -> bool:
         session, nodes = self._session, self._session.nodes
         if not fits_without(nodes, row, fit, victims):
@@ -246,12 +265,14 @@ class _Preemption:
         def fits() -> bool:
             if not fit.fits(nodes.future_idle[row].tolist()):
                 return False
-            if verified:
-                return takes_task(session, task, row)
-            return (
-                session.ask.allocatable(queue, task)
-                and session.queries.predicate(task, row) is None
+            if not session.ask.allocatable(queue, task):
+                attempt.over_share = True
+                return False
+            accepted = (not verified or session.queries.prepare(task) is None) and (
+                session.queries.predicate(task, row) is None
             )
+            attempt.unfit = attempt.unfit or not accepted
+            return accepted
 
         with session.statement() as trial:
             evicted = evict_until(session, trial, task, victims, fits, "preempt")
@@ -289,6 +310,15 @@ class _Preemptor(NamedTuple):
     accepts: TaskFilter | None
     """Which of the evictable tasks may go; None: all."""
     evictable: Evictable
+    inside: bool = False
+    """Whether the victims are tasks of the same job."""
+
+    def has_candidates(self) -> bool:
+        """Whether any task might be evicted for it, on whatever node."""
+        accepts = self.accepts
+        if accepts is None:
+            return bool(self.evictable.count.any())
+        return any(accepts(task) for tasks in self.evictable.tasks for task in tasks)
 
     def evictable_on(self, session: Session, row: int) -> Sequence[Task]:
         tasks, accepts = self.evictable.tasks[row], self.accepts

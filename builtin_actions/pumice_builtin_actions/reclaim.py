@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pumice import Action, Job, LiveHeap, Queue, RequestFit, Session, Statement, Task, TaskStatus
 from pumice_builtin_actions.greedy.eviction import (
     ResolvableNodes,
     evict_until,
     fits_without,
+    is_never_preempting,
+    note_undone,
     pending_tasks,
+    skip_overused,
     starving_jobs,
     takes_task,
 )
+from pumice_builtin_actions.greedy.failure import Attempt, note_failure
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
@@ -29,6 +35,7 @@ class Reclaim(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "reclaimable")
 
     class Options(IgnoredErrorCacheOptions):
@@ -62,6 +69,7 @@ class _Reclaiming:
             with session.turn(job):
                 # Volcano asks once per queue, not per job; conformance pins it.
                 if not asked and session.ask.overused(queue):
+                    skip_overused(session, queue, [job, *jobs])
                     return
                 asked = True
                 self._serve(job, queue)
@@ -78,8 +86,8 @@ class _Reclaiming:
                 if not ask.job_starving(job):
                     break
                 if (
-                    task.pod.preemption_policy != "Never"
-                    and ask.preemptive(queue, [task])
+                    not is_never_preempting(session, task)
+                    and self._is_entitled(queue, task)
                     and session.queries.prepare(task) is None
                     and not self._last_failure.covers(task)
                     and not self._reclaim_for(statement, task)
@@ -87,16 +95,27 @@ class _Reclaiming:
                     self._last_failure.record(task)
             if ask.job_pipelined(job):
                 statement.commit()
+            else:
+                note_undone(session, job, statement)
+
+    def _is_entitled(self, queue: Queue, task: Task) -> bool:
+        entitled = self._session.ask.preemptive(queue, [task])
+        if not entitled and task.job is not None:
+            text = f"queue {queue.name} may not take from other queues for it"
+            self._session.note(task.job, "NotEntitled", text)
+        return entitled
 
     def _reclaim_for(self, statement: Statement, task: Task) -> bool:
         evictable, own = self._evictable.reclaimable(), None
-        has_victims = evictable.count > 0
+        has_victims: np.ndarray = evictable.count > 0
         if self._session.queues[task.queue].reclaimable:
             own = self._evictable.of(task.queue)
             has_victims = evictable.count > own.count
         # Volcano skips a node without reclaimable tasks, even an idle one.
         worth_trying = self._reachable.mask(task.vector, evictable, own) & has_victims
-        if not worth_trying.any():
+        attempt = Attempt.of(self._session, task, worth_trying, evictable, own)
+        if not np.count_nonzero(worth_trying):
+            self._note_failure(task, attempt, bool(has_victims.any()))
             return False
         fit = RequestFit(task.vector)
         for group in self._nodes.groups(task):
@@ -105,17 +124,29 @@ class _Reclaiming:
                 if own is not None and own.tasks[row]:
                     spared = set(own.tasks[row])
                     candidates = [victim for victim in candidates if victim not in spared]
-                if self._reclaim_on(statement, task, fit, row, candidates):
+                if self._reclaim_on(statement, task, fit, row, candidates, attempt):
                     return True
+        self._note_failure(task, attempt, bool(has_victims.any()))
         return False
 
+    def _note_failure(self, task: Task, attempt: Attempt, victims: bool) -> None:
+        what = "running preemptable pod in another reclaimable queue"
+        note_failure(self._session, task, attempt, victims=victims, what=what)
+
     def _reclaim_on(
-        self, statement: Statement, task: Task, fit: RequestFit, row: int, candidates: list[Task]
+        self,
+        statement: Statement,
+        task: Task,
+        fit: RequestFit,
+        row: int,
+        candidates: list[Task],
+        attempt: Attempt,
     ) -> bool:
         session, nodes = self._session, self._session.nodes
         assert task.job is not None
         evictable = session.evictions.evictable(task.job, candidates)
         victims = session.ask.reclaimable(task, evictable) if evictable else []
+        attempt.voted(row, candidates, victims)
         if not fits_without(nodes, row, fit, victims):
             return False
         verified = session.evictions.settings.atomic

@@ -23,6 +23,11 @@ class SolvePreempt(SolverAction):
             description="Whether a job that has its minimum preempts for further tasks.",
         )
 
+    victim_text = "running preemptible job of lower priority in its queue"
+
+    def may_take_from(self, job: Job, victim: Job) -> bool:
+        return victim.queue == job.queue and victim.priority < job.priority
+
     def takes(self, job: Job) -> bool:
         if not super().takes(job):
             return False

@@ -20,6 +20,7 @@ class SolveReclaim(SolverAction):
     """
 
     needs = ("can_reclaim_resources",)
+    victim_text = "running preemptible job in another queue"
 
     class Options(SolverOptions):
         allow_consolidating: bool = Field(
@@ -38,6 +39,9 @@ class SolveReclaim(SolverAction):
         return queues.make(
             lambda queue: queue != claimant.queue, lambda job: may_lose(claimant, job)
         )
+
+    def may_take_from(self, job: Job, victim: Job) -> bool:
+        return victim.queue != job.queue
 
     def validator(self, session: Session) -> Callable[[Plan], bool]:
         return session.ask.reclaim_scenario_validator

@@ -11,7 +11,7 @@ from pydantic import Field
 from pumice import Action, Job, LostVictims, Plan, Refusal, Session, Solver
 from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
 from pumice.solver import FailedJobs, GangPlacer, QueueDepthOptions, QueueTree
-from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, waiting_jobs
+from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, may_lose_tasks, waiting_jobs
 
 
 class SolverOptions(QueueDepthOptions):
@@ -50,6 +50,7 @@ class SolverAction(Action):
     """
 
     evicts = True
+    needs_pending = True
     only_moves: ClassVar[bool] = False
     """Whether the validator refuses every plan that leaves a victim without a node."""
     failures_by_queue: ClassVar[bool] = True
@@ -58,7 +59,14 @@ class SolverAction(Action):
     class Options(SolverOptions):
         pass
 
+    victim_text: ClassVar[str] = "running preemptible job"
+    """Which victims the action looks for, for messages."""
+
     # -- what a subclass states
+
+    def may_take_from(self, job: Job, victim: Job) -> bool:
+        """Whether the action looks at this job for victims, whatever the plugins say."""
+        return victim is not job
 
     def victims(self, session: Session, queues: VictimQueues, claimant: Job) -> QueueTree:
         """The jobs that may lose tasks to the claimant, the first to evict first."""
@@ -110,10 +118,28 @@ class SolverAction(Action):
             scope = job.queue if self.failures_by_queue else ""
             failures = failed.setdefault(scope, FailedJobs(enabled=options.signatures))
             with session.turn(job):
-                if not self.is_entitled(session, job) or not failures.worth_trying(job):
+                if not self.is_entitled(session, job):
+                    session.note(job, "NotEntitled", f"queue {job.queue} may not take more for it")
                     continue
+                if not failures.worth_trying(job):
+                    text = "a job that asks for the same, or less, has just failed"
+                    session.note(job, "NoMoves" if self.only_moves else "LikeFailed", text)
+                    continue
+                solver.considered = 0
                 if not self.may_succeed(session, job, placer) or not _search(session, solver, job):
                     failures.failed(job)
+                    self._note_failure(session, solver, job)
+
+    def _note_failure(self, session: Session, solver: Solver, job: Job) -> None:
+        if self.only_moves:
+            session.note(job, "NoMoves", "moving running tasks does not make room for it")
+        elif solver.considered:
+            text = "no combination of the victims that are allowed makes room for it and is allowed"
+            session.note(job, "NoPlan", text)
+        elif any(may_lose_tasks(j) and self.may_take_from(job, j) for j in session.jobs.values()):
+            session.note(job, "VictimsProtected", "the plugins allow no victim")
+        else:
+            session.note(job, "NoVictims", f"there is no {self.victim_text}")
 
     @property
     def allow_consolidating(self) -> bool:

@@ -52,7 +52,7 @@ class VictimQueues:
     @cached_property
     def _evictable(self) -> RankedJobs:
         """Ranked when first needed: in most cycles no job needs victims."""
-        return RankedJobs(self._session, _may_lose_tasks)
+        return RankedJobs(self._session, may_lose_tasks)
 
     def make(self, of_queue: Callable[[str], bool], accept: Callable[[Job], bool]) -> QueueTree:
         """The jobs of some queues that ``accept`` accepts; it is asked when a job comes up."""
@@ -73,12 +73,13 @@ class VictimQueues:
         candidates = [
             job
             for job in session.jobs.values()
-            if _may_lose_tasks(job) and _is_alive(session, job) and accept(job)
+            if may_lose_tasks(job) and _is_alive(session, job) and accept(job)
         ]
         return QueueTree(session, candidates, victims=True)
 
 
-def _may_lose_tasks(job: Job) -> bool:
+def may_lose_tasks(job: Job) -> bool:
+    """Whether a job runs that others may take tasks from."""
     return job.preemptible and not job.spared and active_count(job) > 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from pumice import EvictionContext, Job, Plugin, Task, hookimpl
+from pumice import EvictionContext, Job, Plugin, Task, VoteDetails, hookimpl
 
 _CRITICAL = frozenset({"system-cluster-critical", "system-node-critical"})
 
@@ -31,6 +32,13 @@ class Conformance(Plugin):
         self, context: EvictionContext, candidates: Sequence[Task]
     ) -> Sequence[Task]:
         return _without_critical(candidates)
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point in ("preemptable", "reclaimable", "unified_evictable"):
+            return VoteDetails("it is system-critical")
+        if point in ("reclaim_victim_filter", "preempt_victim_filter"):
+            return VoteDetails("it has system-critical pods")
+        return None
 
     @hookimpl
     def reclaim_victim_filter(self, victim: Job) -> bool:

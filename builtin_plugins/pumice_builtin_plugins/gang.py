@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pumice import (
     ALLOCATED_STATUSES,
@@ -18,6 +19,7 @@ from pumice import (
     SubJob,
     Task,
     TaskStatus,
+    VoteDetails,
     fit_error_text,
     hookimpl,
 )
@@ -119,6 +121,24 @@ class Gang(Plugin):
     ) -> Sequence[Task]:
         return candidates
 
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point in ("preemptable", "reclaimable"):
+            job = args[1][0].job
+            if job is None:
+                return None
+            ready, minimum = job.ready_count, job.min_available
+            text = f"of job {job.uid} {ready} run and {minimum} must, so that it can spare none"
+            if ready > minimum:
+                text = f"of job {job.uid} {ready} run and {minimum} must: others can be spared"
+            return VoteDetails(text, {"ready": ready, "minAvailable": minimum})
+        if point in ("job_starving", "job_pipelined", "job_ready"):
+            job = args[0]
+            waiting = job.count(_PIPELINED)
+            text = f"ready {job.ready_count}, pipelined {waiting}, minAvailable {job.min_available}"
+            numbers = {"ready": job.ready_count, "pipelined": waiting}
+            return VoteDetails(text, {**numbers, "minAvailable": job.min_available})
+        return None
+
     # -- conditions
 
     @hookimpl
@@ -134,7 +154,8 @@ class Gang(Plugin):
                 )
 
     def _set_condition(self, job: Job, kind: str, reason: str, message: str) -> None:
-        job.conditions = [c for c in job.conditions if c.get("type") != kind]
+        if job.conditions:
+            job.conditions = [c for c in job.conditions if c.get("type") != kind]
         job.conditions.append(
             {
                 "type": kind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic import Field
 
@@ -15,6 +16,7 @@ from pumice import (
     Queue,
     Task,
     TaskStatus,
+    VoteDetails,
     common_depth,
     hookimpl,
     parse_duration,
@@ -75,6 +77,15 @@ class MinRuntime(Plugin):
         if not self._is_protected(victim, runtime) or _has_surplus(task, victim):
             return None
         return f"its job has run for less than {runtime:g} s"
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point not in ("preempt_victim_filter", "reclaim_victim_filter"):
+            return None
+        job, victim = args
+        preempts = point == "preempt_victim_filter"
+        runtime = self._preempt_runtime(victim) if preempts else self._reclaim_runtime(job, victim)
+        text = f"it has run for less than {runtime:g} s"
+        return VoteDetails(text, {"minimum runtime in seconds": runtime})
 
     # -- victim filters
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pydantic import Field, field_validator
 
-from pumice import PERMIT, Job, Plugin, Resource, hookimpl
+from pumice import PERMIT, Job, Plugin, Resource, VoteDetails, hookimpl
+from pumice.kube import shown
 from pumice_builtin_plugins.quota.min_resources import (
     allocated_of,
     deduct_gated,
@@ -67,6 +70,23 @@ class Overcommit(Plugin):
         if overused:
             return refuse(job, "resource in cluster is overused", "overused", overused)
         return PERMIT
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point != "job_enqueueable":
+            return None
+        minimum = min_request(args[0])
+        _, short = self._inqueue.plus(minimum).less_equal_in(self._idle, minimum)
+        if not short:
+            return None
+        name = short[0]
+        text = (
+            f"the cluster, counted {self.options.factor:g} times, has "
+            f"{shown(name, self._idle.get(name))} {name} left: "
+            f"{shown(name, self._inqueue.get(name))} are promised to jobs that were admitted, "
+            f"{shown(name, minimum.get(name))} more asked for"
+        )
+        numbers = {"asked": minimum, "free": self._idle, "inqueue": self._inqueue}
+        return VoteDetails(text, {name: amount.clone() for name, amount in numbers.items()})
 
     @hookimpl
     def job_enqueued(self, job: Job) -> None:

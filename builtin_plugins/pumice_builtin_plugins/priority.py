@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from pumice import EvictionContext, EvictionKind, Job, Plugin, SubJob, Task, TaskStatus, hookimpl
+from pumice import (
+    EvictionContext,
+    EvictionKind,
+    Job,
+    Plugin,
+    SubJob,
+    Task,
+    TaskStatus,
+    VoteDetails,
+    hookimpl,
+)
 
 _PIPELINED = TaskStatus.PIPELINED
 
@@ -56,6 +67,24 @@ class Priority(Plugin):
         assert context.job is not None
         priority = context.job.priority
         return [t for t in candidates if t.job is not None and t.job.priority < priority]
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point == "job_starving":
+            job = args[0]
+            placed = job.ready_count + len(job.by_status[_PIPELINED])
+            return VoteDetails(
+                f"{placed} of {len(job.tasks)} tasks have a node", {"placed": placed}
+            )
+        if point not in ("preemptable", "unified_evictable"):
+            return None
+        subject, victim = args[0], args[1][0].job
+        if victim is None or subject.job is None:
+            return None
+        own, other = subject.job.priority, victim.priority
+        if victim is subject.job and isinstance(subject, Task):
+            own, other = subject.priority, args[1][0].priority
+        text = f"its priority {other} is not below {own}"
+        return VoteDetails(text, {"priority": own, "of the victim": other})
 
     @hookimpl
     def job_starving(self, job: Job) -> bool:

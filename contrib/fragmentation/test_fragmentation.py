@@ -63,4 +63,4 @@ def test_the_scenarios_hold() -> None:
     folder = Path(__file__).parent / "scenarios"
     result = CliRunner().invoke(main, ["test", str(folder)])
     assert result.exit_code == 0, result.output
-    assert "2 passed" in result.output
+    assert "3 passed" in result.output

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         NodeVerdicts,
         Refusal,
         Status,
+        VoteDetails,
     )
 
 __version__ = "0.2.0"
@@ -190,6 +191,7 @@ _HOME = {
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
     "USED_STATUSES": "pumice.model.task",
+    "VoteDetails": "pumice.verdicts",
     "best_rows_first": "pumice.session.nodes.best_rows",
     "common_depth": "pumice.model.queues",
     "extension_point": "pumice.hookspecs",
@@ -302,6 +304,7 @@ __all__ = [
     "SubJob",
     "Task",
     "TaskStatus",
+    "VoteDetails",
     "__version__",
     "best_rows_first",
     "combine",

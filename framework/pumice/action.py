@@ -36,6 +36,9 @@ class Action:
     admits: ClassVar[bool] = False
     """Whether the action admits pending jobs into their queues; where a policy lists such an
     action, a job that it has not admitted is not placed."""
+    needs_pending: ClassVar[bool] = False
+    """Whether the action does nothing while no pod is pending; a simulation leaves such cycles
+    out."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Extension points that some plugin must implement, or the action does nothing."""
 

@@ -79,11 +79,14 @@ class JobState:
     """The phase by the statuses of the tasks alone, which is what scenarios expect. ``phase`` is
     Unknown for a running job that is Unschedulable now."""
     conditions: tuple[dict[str, Any], ...] = field(default=(), hash=False)
-    """Conditions of the pod group, as plugins set them."""
+    """Conditions of the pod group: those that plugins set, and ``Waiting`` with the reason."""
     last_start: float | None = None
     """Epoch seconds at which the job last went from nothing to running, where it is recorded."""
     stale_since: float | None = None
     """Epoch seconds since when the gang has been below its minimum, where it is recorded."""
+    code: str = ""
+    """The reason code of ``reason`` (``pumice explain --code CODE``); empty if it waits for
+    nothing."""
 
 
 @dataclass(slots=True)
@@ -131,7 +134,9 @@ class Decisions:
                     "phase": j.phase,
                     "ready": j.ready,
                     "pending": j.pending,
+                    "code": j.code,
                     "reason": j.reason,
+                    "conditions": list(j.conditions),
                 }
                 for j in self.jobs
             ],

@@ -2,12 +2,15 @@
 
 Event names are stable: ``question`` (the combined answer), ``vote`` (one plugin's answer),
 ``verdicts`` and ``scores`` (one plugin's answer over nodes), ``allocate``, ``pipeline``, ``evict``,
-``unevict``, ``undo``, ``commit``, ``discard``, ``keep``, ``merge``, ``bind``, ``plugin_error``,
-``action``.
+``unevict``, ``undo``, ``commit``, ``discard``, ``refuse``, ``keep``, ``merge``, ``bind``,
+``plugin_error``, ``note`` (why an action does nothing for a job), ``search`` (what the solver did
+for a job), ``action``. Every event has the
+cycle in which it happened, and the job whose turn it was.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -21,16 +24,20 @@ from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeView
 from pumice.model.task import Task
+from pumice.solver.plan import Plan
 from pumice.verdicts import BindContext, NodeVerdicts
 
 if TYPE_CHECKING:
     from pumice.hookspecs import ExtensionPoint
+    from pumice.plugin import Plugin
+    from pumice.session.operations import Operation
 
 Sink = Callable[[dict[str, Any]], None]
-_Head = tuple[tuple[str, str], ...]
+_Head = tuple[tuple[str, Any], ...]
 """What all records of one extension point and plugin have in common."""
 _Noted = tuple[Any, ...]
-"""A stored event: ``(event, facts)``, or of a question ``(head, *arguments, answer)``."""
+"""A stored event: ``(event, facts)``, of a question ``(head, *arguments, answer)``; or a mark
+``(None, cycle, job)``: what follows happened in this cycle and turn."""
 
 
 class Ledger:
@@ -41,7 +48,11 @@ class Ledger:
     formatted only when it is read. A stored event references the tasks and jobs it is about.
     """
 
-    __slots__ = ("_passed", "_points", "_sink", "_stored", "statements")
+    __slots__ = (
+        "_marks", "_passed", "_points", "_sink", "_stored", "cycle", "job", "statements",
+    )  # fmt: skip
+    records_alike = True
+    """Whether a task like one that just failed must be tried as well, for the record."""
 
     def __init__(
         self,
@@ -56,11 +67,32 @@ class Ledger:
         """Whether operations of statements are recorded."""
         self._passed = 0
         self._stored: list[_Noted] = []
+        self._marks = 0
+        """How many of the stored rows only say that another cycle or turn begins."""
+        self.cycle = 0
+        """The number of the cycle."""
+        self.job: Job | None = None
+        """The job whose turn it is."""
+
+    def begin(self, cycle: int) -> None:
+        """A cycle begins."""
+        self.cycle = cycle
+        self._mark()
+
+    def turn(self, job: Job | None) -> None:
+        """It is a job's turn, or that of none."""
+        self.job = job
+        self._mark()
+
+    def _mark(self) -> None:
+        if self._sink is None:
+            self._stored.append((None, self.cycle, self.job))
+            self._marks += 1
 
     @property
     def sequence(self) -> int:
         """The number of the last event."""
-        return self._passed + len(self._stored)
+        return self._passed + len(self._stored) - self._marks
 
     def watches(self, point: str) -> bool:
         """Whether questions of this extension point are recorded."""
@@ -68,8 +100,13 @@ class Ledger:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events that were stored so far; none if there is a sink."""
-        for number, noted in enumerate(self._stored, 1):
-            yield {"seq": number, **_formatted(noted)}
+        number, context = 0, _context(0, None)
+        for noted in self._stored:
+            if noted[0] is None:
+                context = _context(*noted[1:])
+            else:
+                number += 1
+                yield {"seq": number, **context, **_formatted(noted)}
 
     def record(self, event: str, **facts: Any) -> None:
         """Record one event."""
@@ -77,11 +114,34 @@ class Ledger:
             self._stored.append((event, facts))
         else:
             self._passed += 1
-            self._sink({"seq": self._passed, "event": event, **facts})
+            context = _context(self.cycle, self.job)
+            self._sink({"seq": self._passed, **context, "event": event, **facts})
 
-    def voter(self, point: ExtensionPoint, impl: Impl) -> Impl:
+    def operation(self, event: str, op: Operation, node: str) -> None:
+        """Record one operation of a statement, or its undo."""
+        claimant = op.claimant.uid if op.claimant else None
+        self.record(event, task=op.task.key, node=node, reason=op.reason, claimant=claimant)
+
+    def closed(self, event: str, kinds: Sequence[str], reason: str = "") -> None:
+        """Record the end of a statement that did, or undid, operations of these kinds."""
+        facts: dict[str, Any] = {"operations": len(kinds), "kinds": dict(Counter(kinds))}
+        if reason:
+            facts["reason"] = reason
+        self.record(event, **facts)
+
+    def note(self, job: Job, action: str, code: str, text: str) -> None:
+        """Record why an action does nothing for a job."""
+        self.record("note", about=job.uid, action=action, code=code, text=text)
+
+    def search(self, job: Job, **counts: int) -> None:
+        """Record what the solver did for a job: plans considered, simulated, dropped, refused."""
+        self.record("search", about=job.uid, **counts)
+
+    def voter(self, point: ExtensionPoint, impl: Impl, plugin: Plugin, tier: int) -> Impl:
         """The same implementation, recording each of its answers."""
-        head = (("event", "vote"), ("point", point.name), ("plugin", impl.plugin))
+        head = (
+            ("event", "vote"), ("point", point.name), ("plugin", impl.plugin), ("tier", tier),
+        )  # fmt: skip
         return replace(impl, fn=self._watched(impl.fn, head, len(point.args)))
 
     def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
@@ -111,12 +171,13 @@ def _storing(head: _Head, arity: int) -> Callable[..., Answer]:
 @cache
 def _passing(head: _Head, arity: int) -> Callable[..., Answer]:
     names = _arguments(arity)
-    facts = {"seq": "number", **{key: repr(value) for key, value in head}}
+    facts = {"seq": "number", "cycle": "extra.cycle", "job": "named(extra.job)"}
+    facts |= {key: repr(value) for key, value in head}
     facts["args"] = f"[{', '.join(f'words[type({n})]({n})' for n in names)}]"
     facts["answer"] = "words[type(answer)](answer)"
     event = ", ".join(f"{key!r}: {value}" for key, value in facts.items())
     hand = f"extra._passed = number = extra._passed + 1; to({{{event}}})"
-    return _compiled(names, hand, words=_formats)
+    return _compiled(names, hand, words=_formats, named=_uid)
 
 
 def _arguments(arity: int) -> list[str]:
@@ -137,6 +198,14 @@ def _compiled(names: Sequence[str], then: str, **known: Any) -> Callable[..., An
     exec("\n".join(lines), known)
     watch: Callable[..., Answer] = known["watch"]
     return watch
+
+
+def _uid(job: Job | None) -> str | None:
+    return None if job is None else job.uid
+
+
+def _context(cycle: int, job: Job | None) -> dict[str, Any]:
+    return {"cycle": cycle, "job": _uid(job)}
 
 
 def _formatted(noted: _Noted) -> dict[str, Any]:
@@ -175,13 +244,21 @@ def _name(value: Any) -> str:
         name = getattr(value, attribute, None)
         if isinstance(name, str):
             return name
-    return str(value)
+    text = str(value)
+    # An address says nothing, and is never the same.
+    return type(value).__name__ if f" at {id(value):#x}" in text else text
+
+
+def _plan(value: Plan) -> dict[str, Any]:
+    victims = [task.key for victim in value.victims.values() for task in victim.tasks]
+    return {"for": value.preemptor.uid, "victims": victims}
 
 
 _FORMATS: list[tuple[Any, Callable[[Any], Any]]] = [
     (type(None) | bool | int | float | str, lambda value: value),
     (Task, attrgetter("key")),
     (BindContext, _where),
+    (Plan, _plan),
     (NodeVerdicts, _summary),
     (NodeView, _count),
     (np.ndarray, _vector),

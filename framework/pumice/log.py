@@ -15,13 +15,15 @@ __all__ = ["logger", "setup"]
 
 logger.disable("pumice")  # a library is quiet until its application asks (the CLI does)
 
+_WARNING = 30
 _LEVELS = {-1: "ERROR", 0: "WARNING", 1: "INFO", 2: "DEBUG"}
 
 
-def setup(verbosity: int = 0, json: bool = False) -> None:
+def setup(verbosity: int = 0, json: bool = False, job: str = "") -> None:
     """Log to standard error: warnings; decisions at 1; everything at 2; only errors below 0.
 
-    With ``json``, one object a line: time, level, message, and whatever was bound.
+    With ``json``, one object a line: time, level, message, and whatever was bound. ``job``: of
+    what is less than a warning, only what names this job.
     """
     logger.remove()
     logger.enable("pumice")
@@ -29,6 +31,7 @@ def setup(verbosity: int = 0, json: bool = False) -> None:
         _write_json if json else sys.stderr,
         level=_LEVELS[max(-1, min(verbosity, 2))],
         format=_line,
+        filter=lambda record: not job or record["level"].no >= _WARNING or job in record["message"],
         backtrace=False,
         diagnose=False,
     )

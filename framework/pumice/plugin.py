@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pumice.config.policy import PluginEntry, Policy
     from pumice.model.task import Task
     from pumice.session.session import Session
+    from pumice.verdicts import VoteDetails
 
 API_VERSION = "1.0"
 """Version of the public API. A plugin may declare the one it was written for."""
@@ -145,6 +146,15 @@ class Plugin:
 
         Only nodes that stay rejected whatever is placed or evicted in the cycle; None: not known.
         Such nodes are left out early. Not for plugins that answer ``pre_predicate`` with SKIP.
+        """
+        return None
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        """What the plugin's objection at an extension point is based on; None: it does not object.
+
+        Called when a decision is explained, never in the course of one: ``point`` is the name of
+        the extension point and ``args`` are its arguments; where victims are voted on, the last
+        one is a list of one candidate. It must change nothing.
         """
         return None
 

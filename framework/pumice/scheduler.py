@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
-from pumice._gc import gc_paused
+from pumice._gc import collect_if_due, gc_paused
 from pumice.config import Policy, PolicyHolder
 from pumice.deadline import Deadline
 from pumice.decisions import Decisions
@@ -67,6 +67,10 @@ class Scheduler:
 
     def run_once(self, actions: Sequence[str] | None = None) -> Decisions:
         """One cycle. ``actions`` limits it to these of the policy's actions."""
+        return self.run_session(actions).decisions
+
+    def run_session(self, actions: Sequence[str] | None = None) -> Session:
+        """As :meth:`run_once`; answers the session, to be read until the next one is opened."""
         with self._gc_paused():
             session = self.open_session()
             for action in self.holder.actions:
@@ -74,7 +78,9 @@ class Scheduler:
                     break
                 if actions is None or action.name in actions:
                     self.run_action(session, action)
-            return self.finish(session)
+            self.finish(session)
+        self._collect_garbage()
+        return session
 
     def open_session(self) -> Session:
         """Begin a cycle.
@@ -97,6 +103,8 @@ class Scheduler:
             )
             log = inventory.eviction_log
             deadline = Deadline.of(policy)
+            if self.ledger is not None:
+                self.ledger.begin(self.cycle)
             with _watched(deadline):
                 session = Session(
                     cluster,
@@ -117,7 +125,7 @@ class Scheduler:
         """Run one action on an open session."""
         session.current_action = action.name
         if self.ledger is not None:
-            self.ledger.record("action", name=action.name, cycle=self.cycle)
+            self.ledger.record("action", name=action.name)
         logger.debug("cycle {} action {}", self.cycle, action.name)
         with self._gc_paused(), _watched(session._deadline):
             run_action(session, action)
@@ -146,6 +154,7 @@ class Scheduler:
             len(decisions.evictions),
             len(decisions.pipelined),
         )
+        self._collect_garbage()
         return decisions
 
     def _set_aside_faulty(self) -> None:
@@ -167,6 +176,11 @@ class Scheduler:
 
     def _gc_paused(self) -> AbstractContextManager[None]:
         return gc_paused() if self.policy.uses("gc_pause") else nullcontext()
+
+    def _collect_garbage(self) -> None:
+        """Collect what earlier cycles left, unless the collector is paused or there is little."""
+        if self.cycle > 1 and self.policy.uses("gc_pause"):
+            collect_if_due()
 
     def close(self) -> None:
         """Let the actions release what they hold."""

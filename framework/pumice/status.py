@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from pumice.decisions import JobState, PipelinedTask
 from pumice.errors import PluginError
+from pumice.explain.verdict import Verdict, verdict_of
 from pumice.model.job import Job
 from pumice.model.task import STATUS_LABELS, Task, TaskStatus
 
@@ -34,21 +37,23 @@ def close(session: Session) -> None:
             decisions.jobs.append(_state(session, job))
         except Exception as exc:  # what a plugin stored in the job is no condition or refusal
             decisions.jobs.append(_unreadable_state(session, job, exc))
-        for task in job.having(_PIPELINED):
-            session.pipelined.setdefault(task.uid, task)
+        if job.by_status[_PIPELINED]:
+            for task in job.having(_PIPELINED):
+                session.pipelined.setdefault(task.uid, task)
     decisions.pipelined += [
         PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred, task.gpu_groups)
         for task in session.pipelined.values()
         if task.status is _PIPELINED
     ]
     decisions.task_states = {
-        task.key: (task.status.label, task.node) for task in session.cluster.tasks.values()
+        task.key: (STATUS_LABELS[task.status], task.node) for task in session.cluster.tasks.values()
     }
 
 
 def _state(session: Session, job: Job) -> JobState:
+    verdict = verdict_of(session, job)
     job.phase = counted_phase(job)
-    job.reason = job_reason(job, gated=session.admits_jobs)
+    job.reason = verdict.text if verdict is not None else ""
     return JobState(
         job=job.uid,
         queue=job.queue,
@@ -57,10 +62,30 @@ def _state(session: Session, job: Job) -> JobState:
         ready=job.ready_count,
         pending=job.count(_PENDING),
         reason=job.reason,
-        conditions=tuple(job.conditions),
+        conditions=tuple(_conditions(session, job, verdict)),
         last_start=job.last_start,
         stale_since=job.stale_since,
+        code=verdict.code if verdict is not None else "",
     )
+
+
+def _conditions(session: Session, job: Job, verdict: Verdict | None) -> Iterator[dict[str, Any]]:
+    """The conditions of the job's pod group, with the time and the reason of this cycle.
+
+    Plugins set conditions of their families' kinds; a job that waits has one with its reason code.
+    """
+    time = datetime.fromtimestamp(session.now, UTC).isoformat().replace("+00:00", "Z")
+    for condition in job.conditions:
+        yield {"lastTransitionTime": time, **condition}
+    if verdict is not None:
+        yield {
+            "type": "Waiting",
+            "status": "True",
+            "transitionID": session.uid,
+            "lastTransitionTime": time,
+            "reason": verdict.code,
+            "message": verdict.text,
+        }
 
 
 def _unreadable_state(session: Session, job: Job, exc: Exception) -> JobState:
@@ -68,7 +93,9 @@ def _unreadable_state(session: Session, job: Job, exc: Exception) -> JobState:
     error = PluginError("conditions or refusals", "unknown", "unknown", exc, job=job.uid)
     error.__cause__ = exc
     session.report(error)
-    return JobState(job.uid, job.queue, job.phase, job.ready_count, 0, str(error))
+    return JobState(
+        job.uid, job.queue, job.phase, job.ready_count, 0, str(error), code="PluginFault"
+    )
 
 
 def counted_phase(job: Job) -> str:
@@ -106,22 +133,6 @@ def eviction_reason(task: Task, claimant: Job | None, given: str, action: str) -
     if claimant.priority != job.priority:
         return f"priority {claimant.priority} goes before {job.priority}"
     return f"{claimant.uid} goes before {job.uid}"
-
-
-def job_reason(job: Job, *, gated: bool = True) -> str:
-    """Why a job is not running; empty for a job that waits for nothing.
-
-    ``gated``: pending jobs must be admitted into their queue first.
-    """
-    if job.plugin_errors:
-        return job.plugin_errors[-1]
-    if not job.count(_PENDING, _PIPELINED, _ALLOCATED):
-        return ""
-    refusals = "; ".join(dict.fromkeys(refusal.message for refusal in job.refusals))
-    if gated and job.is_pending and not job.by_status[_PIPELINED]:
-        return refusals or "not let into its queue yet"
-    text = fit_error_text(job)
-    return f"{text}. {refusals}" if refusals else text
 
 
 def fit_error_text(job: Job) -> str:

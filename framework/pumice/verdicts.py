@@ -167,6 +167,20 @@ class Refusal:
     """More about it, by name."""
 
 
+@dataclass(slots=True, frozen=True)
+class VoteDetails:
+    """What an objection of a plugin is based on; see :meth:`Plugin.vote_details`."""
+
+    text: str
+    """Why the plugin objects, for a person."""
+    numbers: dict[str, Any] = field(default_factory=dict, hash=False)
+    """The amounts behind it by name (``asked``, ``used``, ``deserved``, ``limit``, ``free`` …);
+    a value is a :class:`Resource`, a number or a text."""
+    code: str = ""
+    """The reason code (``pumice explain --code``), where the plugin knows it better than the
+    extension point does."""
+
+
 class EvictionKind(enum.Enum):
     """Which kind of action searches for victims."""
 

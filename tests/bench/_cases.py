@@ -21,6 +21,7 @@ from tests.bench._clusters import (
 from tests.bench._measure import (
     deciding,
     explaining,
+    explaining_one,
     filtering,
     handing,
     loading,
@@ -28,9 +29,11 @@ from tests.bench._measure import (
     opening,
     promising,
     recording,
+    recording_jobs,
     reopening,
 )
 from tests.bench._own_plugin import Repair, RepairByRow
+from tests.bench._serve import clicking
 
 ALLOCATE, CONSOLIDATE = "fair_allocate", "consolidate"
 RECLAIM_KAI, PREEMPT_KAI = "solve_reclaim", "solve_preempt"
@@ -147,6 +150,20 @@ def load(nodes: int, jobs: int, tasks: int) -> Case:
     return Case("volcano", "load", nodes, jobs, tasks, {"preset": "volcano"}, no_cluster, loading)
 
 
+def explain(nodes: int, jobs: int, tasks: int) -> Case:
+    """Explain a job of a dump of which every fifth job waits."""
+    policy = {"preset": "volcano"}
+    return Case("volcano", "explain", nodes, jobs, tasks, policy, no_cluster, explaining_one)
+
+
+def click(nodes: int, jobs: int) -> Case:
+    """The page on four running jobs for each node, and some that reclaim."""
+    return Case(
+        "volcano", "click on the page", nodes, jobs, 1, EVICTING["reclaim"], full_of_others,
+        clicking, "reclaim",
+    )  # fmt: skip
+
+
 def _peers() -> Iterator[Case]:
     """The work that there is a peer's figure for."""
     for size in ((100, 100, 10), (1000, 1000, 10), (1000, 10_000, 1), (5000, 1000, 10)):
@@ -191,6 +208,11 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="ledger", measure=recording)
     yield kai_allocate(1000, 1000, 8, kind="ledger", measure=recording)
     yield volcano_allocate(1000, 300, 10, kind="ledger to a sink", measure=handing)
+    yield volcano_allocate(1000, 1000, 10, kind="job ledger", measure=recording_jobs)
+    yield replace(volcano_evicting("reclaim", 1000, 500), kind="job ledger", measure=recording_jobs)
+    yield replace(kai_evicting("reclaim", 500, 250, 1), kind="job ledger", measure=recording_jobs)
+    yield explain(5000, 5000, 10)
+    yield click(5000, 20)
     for kind in ("reclaim", "preempt"):
         evicting = volcano_evicting(kind, 1000, 500), kai_evicting(kind, 500, 250, 1)
         for case in evicting:

@@ -12,18 +12,18 @@ INDENT = 4
 _BORN = "2026-03-01T08:00:00Z"
 
 
-def write_dump(path: Path, nodes: int, jobs: int, tasks: int) -> None:
-    """Every other job runs, its tasks spread over the nodes; the others wait."""
+def write_dump(path: Path, nodes: int, jobs: int, tasks: int, *, every: int = 2) -> None:
+    """One of ``every`` so many jobs waits; the others run, their tasks spread over the nodes."""
     with path.open("w", encoding="utf-8") as file:
         file.write('{\n    "apiVersion": "v1",\n    "items": [\n')
-        for number, item in enumerate(_items(nodes, jobs, tasks)):
+        for number, item in enumerate(_items(nodes, jobs, tasks, every)):
             file.write(",\n" if number else "")
             file.write(item)
         file.write('\n    ],\n    "kind": "List",\n    "metadata": {\n')
         file.write('        "resourceVersion": ""\n    }\n}\n')
 
 
-def _items(nodes: int, jobs: int, tasks: int) -> Iterator[str]:
+def _items(nodes: int, jobs: int, tasks: int, every: int) -> Iterator[str]:
     node, queue, group, running = (_text(make()) for make in (_node, _queue, _group, _pod))
     waiting = _text(_pending(_pod()))
     for number in range(nodes):
@@ -31,13 +31,14 @@ def _items(nodes: int, jobs: int, tasks: int) -> Iterator[str]:
     for number in range(4):
         yield _filled(queue, QUEUE=f"team-{number}", ID=number)
     for number in range(jobs):
-        phase = "Pending" if number % 2 else "Running"
+        waits = number % every == every - 1
+        phase = "Pending" if waits else "Running"
         names = {"QUEUE": f"team-{number % 4}", "JOB": f"train-{number:05}"}
         yield _filled(group, PHASE=phase, ID=number, **names).replace('"@MIN@"', str(tasks))
         for index in range(tasks):
             ident = number * tasks + index
-            place = _node_name((number // 2 * tasks + index) % nodes)
-            text = waiting if number % 2 else running
+            place = _node_name(((number - number // every) * tasks + index) % nodes)
+            text = waiting if waits else running
             yield _filled(text, TASK=f"train-{number:05}-{index}", ID=ident, NODE=place, **names)
 
 

@@ -16,6 +16,8 @@ from pumice.config import Policy, policy_from_dict
 from pumice.config.settings import AS_UPSTREAM
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
+from pumice.explain import JobLedger, run_explained
+from pumice.explain.text import explanation_text
 from pumice.ledger import Ledger
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
@@ -60,6 +62,31 @@ def recording(case: Case, number: int, profile: Profile) -> Measured:
     measured, _ = _decide(case, Scheduler(backend, policy_of(case), ledger=ledger), profile)
     wrong = () if ledger.sequence > case.placed else (f"{ledger.sequence} events",)
     return replace(measured, base=without.cpu, wrong=wrong)
+
+
+def recording_jobs(case: Case, number: int, profile: Profile) -> Measured:
+    """With the ledger that explanations are made from, compared with no ledger."""
+    without = deciding(case, number, None)
+    backend = MemoryBackend(case.cluster(case))
+    ledger = JobLedger()
+    measured, _ = _decide(case, Scheduler(backend, policy_of(case), ledger=ledger), profile)
+    wrong = () if ledger.by_job else ("nothing was recorded",)
+    return replace(measured, base=without.cpu, wrong=wrong)
+
+
+def explaining_one(case: Case, number: int, profile: Profile) -> Measured:
+    """Explain one job of a dump, from the objects in memory to the text; loading is not timed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "dump.json")
+        write_dump(path, case.nodes, case.jobs, case.tasks, every=5)
+        backend = MemoryBackend.from_files([path])
+    job = sorted(backend.snapshot().groups)[-1]
+    scheduler = Scheduler(backend, policy_of(case))
+    with Timing(profile) as timing:
+        explained = run_explained(scheduler).explain(job)
+        text = explanation_text(explained)
+    wrong = () if text.startswith(f"{job} ") and explained.levels else (f"{job}: {text}",)
+    return Measured(timing.cpu, timing.cpu, timing.wall, wrong=wrong)
 
 
 def handing(case: Case, number: int, profile: Profile) -> Measured:

@@ -16,7 +16,7 @@ KEYS = (
     "placed", "evicted", "peer", "ratio",
 )  # fmt: skip
 """What every row has; one of those in WAITING says ``pending`` for ``jobs``."""
-WAITING = frozenset({"reclaim", "preempt", "consolidation", "failing reclaim"})
+WAITING = frozenset({"reclaim", "preempt", "consolidation", "failing reclaim", "click on the page"})
 """Kinds whose jobs wait beside others that run."""
 SMALLEST = 1e-3
 """Below it a clock says little, so ratios end there."""

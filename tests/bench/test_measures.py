@@ -12,7 +12,9 @@ from pumice.model.facts import Inventory
 from tests.bench import plot
 from tests.bench._case import Case
 from tests.bench._cases import (
+    click,
     consolidation,
+    explain,
     failing,
     kai_allocate,
     kai_evicting,
@@ -31,6 +33,7 @@ from tests.bench._measure import (
     handing,
     opening,
     recording,
+    recording_jobs,
     reopening,
 )
 from tests.bench._own_plugin import Repair, RepairByRow
@@ -56,6 +59,9 @@ SMALL = [
     own_plugin("own predicate by row", RepairByRow, 3, 2),
     volcano_allocate(4, 3, 2, kind="ledger", measure=recording),
     kai_allocate(4, 3, 2, kind="ledger to a sink", measure=handing),
+    volcano_allocate(4, 3, 2, kind="job ledger", measure=recording_jobs),
+    explain(5, 5, 3),
+    click(4, 2),
 ]
 
 

@@ -18,7 +18,8 @@ from tests.framework._worlds import seeded_world
 
 EVENTS = {
     "question", "vote", "verdicts", "scores", "allocate", "pipeline", "evict", "unevict", "undo",
-    "commit", "discard", "keep", "merge", "bind", "plugin_error", "action",
+    "commit", "discard", "refuse", "keep", "merge", "bind", "plugin_error", "note", "search",
+    "action",
 }  # fmt: skip
 POLICY = policy([Priority, Gang], [Predicates, Binpack])
 
@@ -86,9 +87,12 @@ def test_a_vote_records_plugin_arguments_and_answer():
     votes = [e for e in events if e["event"] == "vote"]
     assert votes[0] | {"seq": 0} == {
         "seq": 0,
+        "cycle": 1,
+        "job": "ns/j",
         "event": "vote",
         "point": "job_ready",
         "plugin": "gang",
+        "tier": 1,
         "args": ["ns/j"],
         "answer": False,
     }
@@ -112,6 +116,8 @@ def test_node_queries_are_recorded_as_vectors():
     verdicts = [e for e in events if e["event"] == "verdicts"]
     assert verdicts[0] | {"seq": 0} == {
         "seq": 0,
+        "cycle": 1,
+        "job": "ns/j",
         "event": "verdicts",
         "point": "predicate",
         "plugin": "predicates",
@@ -149,12 +155,19 @@ def test_operations_and_their_undo_are_recorded():
     ]  # fmt: skip
     assert events[0] == {
         "seq": 1,
+        "cycle": 0,
+        "job": None,
         "event": "evict",
         "task": "ns/run-t-0",
         "node": "b",
         "reason": "room",
         "claimant": "ns/j",
     }
+    (discarded,) = (e for e in events if e["event"] == "discard")
+    assert (discarded["operations"], discarded["kinds"]) == (
+        3,
+        {"evict": 1, "unevict": 1, "allocate": 1},
+    )
 
 
 def test_a_plugin_error_is_recorded():

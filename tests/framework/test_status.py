@@ -10,11 +10,10 @@ from pumice.status import (
     close,
     counted_phase,
     fit_error_text,
-    job_reason,
     scheduling_reason,
     shown_phase,
 )
-from pumice.verdicts import FitError, Refusal
+from pumice.verdicts import FitError
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from tests.framework._build import World, phases, pipelined, policy, reasons, task
@@ -100,27 +99,6 @@ def test_a_ready_job_says_so():
     )
 
 
-def test_a_job_without_pending_tasks_has_no_reason():
-    assert job_reason(job_with(_S.RUNNING, _S.SUCCEEDED)) == ""
-    assert job_reason(job_with(_S.BINDING)) == ""
-
-
-def test_a_plugins_error_is_the_reason():
-    job = job_with(_S.PENDING)
-    job.plugin_errors += ["first", "last"]
-    assert job_reason(job) == "last"
-
-
-def test_each_refusal_is_reported_once():
-    job = job_with(_S.PENDING)
-    job.refusals += [Refusal("Q", "too much"), Refusal("Q", "too much"), Refusal("R", "no")]
-    assert job_reason(job).endswith(". too much; no")
-    waiting = job_with(_S.PENDING, phase="Pending")
-    assert job_reason(waiting) == "not let into its queue yet"
-    waiting.refusals.append(Refusal("Q", "the queue is full"))
-    assert job_reason(waiting) == "the queue is full"
-
-
 @pytest.mark.parametrize(
     "last, expected",
     [
@@ -170,12 +148,11 @@ def test_a_task_that_was_not_considered_has_no_message():
 
 def test_a_discarded_placement_shows_in_the_reason():
     """One task of the gang fits, the other does not: nothing is bound."""
-    world = World().node("a", cpu=1).job("j", tasks=2)
+    world = World().node("a", cpu=1).node("b", cpu=1)
+    world.job("run", on=["b"]).job("j", tasks=2)
     decisions = world.run(policy([Gang], [Predicates]))
     assert reasons(decisions)["j"] == (
-        "pod group is not ready, 2 Pending, 2 minAvailable; "
-        "Pending: 1 Schedulable, 1 Unschedulable. "
-        "Origin reason is j-t-1: 0/1 nodes are unavailable: 1 Insufficient cpu."
+        "1 of 2 tasks fit, minAvailable is 2; j-t-1: none of 2 nodes takes it: 2 Insufficient cpu"
     )
 
 

@@ -48,3 +48,15 @@ print(json.dumps({
     ]
     assert seen["typed"]
     assert any(name.endswith(".toml") for name in seen["presets"])
+
+
+def test_the_page_is_in_the_wheel(fresh_venv):
+    probe = """
+from pumice.serve.access import Access
+from pumice.serve.app import App
+app = App(None, Access("127.0.0.1", 8642), {})
+print(*sorted(app._static))
+"""
+    files = fresh_venv.output("python", "-c", probe).split()
+    assert {"app.js", "icon.svg", "index.html", "login.html", "style.css"} <= set(files)
+    assert len(files) == 11  # nothing is left out, nothing else is sent

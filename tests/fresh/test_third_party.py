@@ -257,6 +257,6 @@ class TestUninstalled:
             assert (drain["distribution"], drain["error"]) == ("pumice-drain", None)
             hook = listed(fresh_venv, "hooks")["should_drain"][0]
             assert (hook["distribution"], hook["version"]) == ("pumice-drain", "0.2.0")
-            assert "6 passed, 0 failed, 0 skipped" in fresh_venv.output("pumice", "test", CONTRIB)
+            assert "7 passed, 0 failed, 0 skipped" in fresh_venv.output("pumice", "test", CONTRIB)
         assert {"fifo", "drainlabel"}.isdisjoint(listed(fresh_venv, "plugins"))
         assert "should_drain" not in listed(fresh_venv, "hooks")

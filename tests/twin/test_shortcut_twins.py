@@ -17,8 +17,10 @@ from pumice.discovery import Catalog
 from pumice.errors import ActionError, StatementError
 from pumice.model.incremental.refresh import CachedCluster
 from pumice.model.nodes import NodeTable
+from pumice.model.task import Task
 from pumice.session.nodes import class_cache
 from pumice.session.nodes.class_cache import ClassCache
+from pumice.session.nodes.gpu_devices import DeviceFits
 from pumice.session.nodes.queries import NodeQueries
 from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
@@ -352,6 +354,19 @@ def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CachedCluster, "refresh", lambda *args, **kwargs: True)
 
 
+def _old_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which nodes have devices for a share is asked once and for all."""
+    ask, masks = DeviceFits.mask, dict[Any, Any]()
+
+    def once(fits: DeviceFits, task: Task, *, idle: bool) -> Any:
+        key = (id(fits), task.gpu, idle)
+        if key not in masks:
+            masks[key] = (fits, ask(fits, task, idle=idle).copy())
+        return masks[key][1]
+
+    monkeypatch.setattr(DeviceFits, "mask", once)
+
+
 LIES: dict[str, tuple[Lie, ...]] = {
     "node_cache": (
         _stale,
@@ -364,6 +379,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _impatient,
         _rejecting_first_node,
         _no_node_ever,
+        _old_devices,
     ),
     "order_keys": (
         _keys_by_age,

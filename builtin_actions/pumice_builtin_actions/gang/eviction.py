@@ -25,7 +25,7 @@ from pumice import (
 from pumice_builtin_actions.gang.bundles import Bundle, VictimOrder, select_bundles
 from pumice_builtin_actions.gang.donors import Donors
 from pumice_builtin_actions.gang.nomination import GangNomination
-from pumice_builtin_actions.greedy.eviction import starving_jobs
+from pumice_builtin_actions.greedy.eviction import note_undone, skip_overused, starving_jobs
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingSubJob, pending_work
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
@@ -72,6 +72,7 @@ class GangAction(Action):
     shortcuts = (VICTIMS,)
 
     evicts = True
+    needs_pending = True
     needs = ("job_starving", "unified_evictable")
 
     class Options(GangOptions):
@@ -114,6 +115,7 @@ class GangEviction:
             job = jobs.pop()
             with session.turn(job):
                 if ask_overused and session.ask.overused(queue):
+                    skip_overused(session, queue, [job, *jobs])
                     return
                 ask_overused = False
                 self._serve(job)
@@ -123,7 +125,9 @@ class GangEviction:
         session = self._session
         with session.statement() as statement:
             nominated = self._evict_and_nominate(statement, job)
-            if session.ask.job_pipelined(job) and statement.commit():
+            if not session.ask.job_pipelined(job):
+                note_undone(session, job, statement)
+            elif statement.commit():
                 for uid, hyper_node in nominated.items():
                     job.sub_jobs[uid].nominated_hyper_node = hyper_node
 
@@ -131,7 +135,10 @@ class GangEviction:
         session = self._session
         sub_jobs = self._pending_sub_jobs(job)
         tasks = [task for pending in sub_jobs for task in reversed(pending.tasks)]
-        if not tasks or not self._policy.is_entitled(job, tasks):
+        if not tasks:
+            return {}
+        if not self._policy.is_entitled(job, tasks):
+            session.note(job, "NotEntitled", f"queue {job.queue} may not evict for all its tasks")
             return {}
         request = sum((task.vector for task in tasks), np.zeros_like(tasks[0].vector))
         for domain in self._domains(job):
@@ -141,7 +148,16 @@ class GangEviction:
             nominated = self._try_domain(statement, job, sub_jobs, request, domain, rows)
             if nominated is not None:
                 return nominated
+        self._note_failure(job)
         return {}
+
+    def _note_failure(self, job: Job) -> None:
+        donors = (d for d in self._donor_jobs if self._policy.may_evict(job, d))
+        if any(d.count(*self._policy.statuses) for d in donors):
+            text = "no domain would take it after the evictions that are allowed"
+            self._session.note(job, "NotEnough", text)
+        else:
+            self._session.note(job, "NoVictims", "there is no job whose tasks could be evicted")
 
     def _pending_sub_jobs(self, job: Job) -> list[PendingSubJob]:
         """What is to be placed, sub-job by sub-job."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from pumice import Job, JobHeap, NodeTable, RequestFit, Session, Statement, Task
+from pumice import Job, JobHeap, NodeTable, Queue, RequestFit, Session, Statement, Task
 from pumice_builtin_actions.greedy.whole_job_check import whole_job_refusal
 
 
@@ -27,6 +27,8 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
     for job in session.jobs.values():
         with session.turn(job):
             starves = session.ask.job_starving(job)
+            if not starves:
+                note_not_starving(session, job)
             if job.queue in starving and not starves:
                 continue
             if is_eligible(session, job):
@@ -35,6 +37,39 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
                 if starves:
                     starving[job.queue].push(job)
     return starving
+
+
+def note_not_starving(session: Session, job: Job) -> None:
+    """Note why nothing is evicted for a job that has its minimum but waits for more."""
+    if job.pending:
+        session.note(job, "NotStarving", "nothing is evicted for a job that is not starving")
+
+
+def is_never_preempting(session: Session, task: Task) -> bool:
+    """Whether nothing may be evicted for a task, because of its preemption policy."""
+    if task.pod.preemption_policy != "Never":
+        return False
+    if task.job is not None:
+        session.note(task.job, "PreemptionNever", "its pods have preemptionPolicy Never")
+    return True
+
+
+def note_undone(session: Session, job: Job, statement: Statement) -> None:
+    """Note that what was placed for a job is undone, because the gang would not be complete."""
+    placed = sum(op.task.job is job for op in statement.operations)
+    if placed:
+        session.note(
+            job,
+            "EvictionsUndone",
+            f"placed {placed} of {len(job.pending) + placed} tasks by evictions, fewer than the "
+            "gang needs, so that they were undone",
+        )
+
+
+def skip_overused(session: Session, queue: Queue, jobs: Iterable[Job]) -> None:
+    """Note for the jobs of a queue that it is skipped, because it holds all that it deserves."""
+    for job in jobs:
+        session.note(job, "QueueOverused", f"queue {queue.name} holds all that it deserves")
 
 
 def pending_tasks(session: Session, job: Job) -> list[Task]:

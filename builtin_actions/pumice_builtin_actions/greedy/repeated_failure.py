@@ -16,8 +16,9 @@ class RepeatedFailure:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        # A ledger is to have the votes about every task.
-        self._on = session.uses("victims") and session.ledger is None
+        # A ledger of every vote is to have those about every task.
+        ledger = session.ledger
+        self._on = session.uses("victims") and (ledger is None or not ledger.records_alike)
         self._task: Task | None = None
         self._errors: FitErrors | None = None
         self._state: Hashable = None

@@ -19,6 +19,8 @@ from pumice import (
 
 TaskFilter = Callable[[Task], bool]
 _ORDER = "victims.order"
+_FEW_TASKS = 24
+"""Up to so many vectors are added one by one (measured)."""
 
 
 def of_other_jobs(preemptor: Task) -> TaskFilter:
@@ -85,8 +87,14 @@ class Evictable:
                 rows.append(row)
                 vectors.append(task.vector)
         self.count = np.bincount(np.array(rows, np.intp), minlength=len(nodes))
-        total = group_sums(rows, vectors, len(nodes))
-        self.total = np.zeros(nodes.allocatable.shape, np.int64) if total is None else total
+        if len(rows) > _FEW_TASKS:
+            total = group_sums(rows, vectors, len(nodes))
+            assert total is not None
+            self.total = total
+        else:
+            self.total = np.zeros(nodes.allocatable.shape, np.int64)
+            for row, vector in zip(rows, vectors, strict=True):
+                self.total[row] += vector
 
     def refreshed(self) -> Self:
         """Itself, brought up to date with the nodes."""

@@ -18,6 +18,7 @@ from pumice import (
     Refusal,
     Resource,
     Task,
+    VoteDetails,
     common_depth,
     hookimpl,
 )
@@ -31,6 +32,7 @@ from pumice_builtin_plugins.capacity.queues import (
 from pumice_builtin_plugins.capacity.reclaim import VictimSelection
 from pumice_builtin_plugins.capacity.tree import flat_queues, queue_tree
 from pumice_builtin_plugins.kube.feature_gates import is_enabled
+from pumice_builtin_plugins.quota.details import bound_details, enqueue_details, queue_not_open
 from pumice_builtin_plugins.quota.eviction import RECLAIM_KINDS, returned_with
 from pumice_builtin_plugins.quota.min_resources import (
     deduct_gated,
@@ -249,6 +251,45 @@ class Capacity(Plugin):
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         found = self._queues.get(queue.name)
         return None if found is None else found.account.deserved.clone()
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point in ("allocatable", "preemptive", "job_enqueueable"):
+            queue = args[0] if isinstance(args[0], Queue) else self.session.queue_of(args[0])
+            leaf = self._open_leaf(queue)
+            if leaf is None:
+                if self._fault:
+                    return VoteDetails(self._fault, {}, "FaultyQueueTree")
+                return None if queue.is_open else queue_not_open(queue.name, queue.state)
+            if point == "job_enqueueable":
+                found = (enqueue_details(args[0], member.account) for member in leaf.path)
+                return next((details for details in found if details is not None), None)
+            tasks = [args[1]] if isinstance(args[1], Task) else args[1]
+            return self._bounds_exceeded(leaf, tasks, preemptive=point == "preemptive")
+        if point in ("reclaimable", "unified_evictable"):
+            account = self._queues[args[1][0].queue].account
+            text = (
+                f"queue {account.queue.name} holds {account.allocated_resource.describe()} and "
+                f"deserves {account.deserved.describe()}"
+            )
+            return VoteDetails(
+                text, {"used": account.allocated_resource, "deserved": account.deserved}
+            )
+        return None
+
+    def _bounds_exceeded(
+        self, leaf: CapacityQueue, tasks: Sequence[Task], *, preemptive: bool
+    ) -> VoteDetails | None:
+        columns, request = self._columns, self._columns.total_request(tasks)
+        for member in leaf.path:
+            account = member.account
+            held, bound = account.allocated, account.bound
+            details = bound_details(columns, member.name, held, request, bound, limit=True)
+            if details is not None:
+                return details
+        if not preemptive or leaf.stays_deserved(request):
+            return None
+        held, bound = leaf.account.allocated, columns.amounts(leaf.account.deserved)
+        return bound_details(columns, leaf.name, held, request, bound, limit=False)
 
     # -- helpers
 

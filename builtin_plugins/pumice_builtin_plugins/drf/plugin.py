@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pydantic import Field
 
-from pumice import Job, Plugin, PluginEntry, Policy, Queue, Task, hookimpl
+from pumice import Job, Plugin, PluginEntry, Policy, Queue, Task, VoteDetails, hookimpl
 from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 from pumice_builtin_plugins.drf.job_shares import JobShare
 from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
@@ -119,6 +120,24 @@ class Drf(Plugin):
             self.on_allocate(task)
         self.on_deallocate(reclaimer)
         return victims
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point != "preemptable":
+            return None
+        preemptor, victim = args[0], args[1][0]
+        if preemptor.job is None or victim.job is None:
+            return None
+        own = list(self._shares[preemptor.job.uid].allocated)
+        add_request(own, preemptor)
+        other = list(self._shares[victim.job.uid].allocated)
+        subtract_request(other, victim)
+        with_it = dominant_share(own, self._totals)
+        without = dominant_share(other, self._totals)
+        text = (
+            f"job {preemptor.job.uid} would have a share of {with_it:.3f}, job {victim.job.uid} "
+            f"only {without:.3f}"
+        )
+        return VoteDetails(text, {"share": round(with_it, 3), "of the victim": round(without, 3)})
 
     # -- events
 

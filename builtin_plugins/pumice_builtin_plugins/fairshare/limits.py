@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pumice import Job, Refusal
+from pumice import Job, Refusal, VoteDetails
 from pumice.kube import shown
 from pumice_builtin_plugins.fairshare.quantities import NAMES, NOTHING, Bounds, Quantities, by_name
 from pumice_builtin_plugins.fairshare.queues import FairQueue
@@ -52,6 +52,20 @@ def over_quota(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | No
             message += "; a job that cannot be preempted must stay within the quota"
             return Refusal(OVER_QUOTA, message, _details(queue, job, requested))
     return None
+
+
+def entitlement(queue: FairQueue, required: Quantities, preemptible: bool) -> VoteDetails | None:
+    """Why a queue is not entitled to take what a job requests from others; None: it is."""
+    held, what = queue.allocated, "a fair share"
+    bound: Bounds = queue.fair_share
+    i = _first_exceeded(held, required, bound)
+    if i is None and not preemptible:
+        held, bound, what = queue.non_preemptible, queue.quota.deserved, "a quota"
+        i = _first_exceeded(held, required, bound)
+    if i is None:
+        return None
+    numbers = {"asked": by_name(required), "used": by_name(held), "share": by_name(bound)}
+    return VoteDetails(_message(queue, i, what, bound, held, required), numbers, "NotEntitled")
 
 
 def _first_exceeded(

@@ -32,7 +32,10 @@ class JobQuantities:
         self._batches = TaskBatches(session.ask, session.order)
         self._evictions = session.decisions.evictions
         self._cached = session.uses("queue_books")
-        self._changes = JobCursor(session.cluster.job_journal)
+        self._journal = session.cluster.job_journal
+        self._changes = JobCursor(self._journal)
+        self._seen = len(self._journal)
+        """The length of the journal up to which changes are known (compared on a hot path)."""
         self._requests: dict[str, tuple[Job, int, Quantities]] = {}
         self._allocated: dict[str, dict[int, tuple[Job, Quantities]]] = {}
         """By uid, then by identity: parts of one job are compared with each other."""
@@ -43,7 +46,8 @@ class JobQuantities:
         """What the tasks that would be placed next request; nothing for None."""
         if job is None:
             return NOTHING
-        self._forget_changed()
+        if len(self._journal) != self._seen:
+            self._forget_changed()
         # A task evicted in a simulation may be placed again, one evicted for good may not.
         evictions = len(self._evictions)
         known = self._requests.get(job.uid)
@@ -55,7 +59,8 @@ class JobQuantities:
 
     def total_allocated(self, jobs: Sequence[Job]) -> Quantities:
         """What the allocated tasks of these jobs hold."""
-        self._forget_changed()
+        if len(self._journal) != self._seen:
+            self._forget_changed()
         if not self._cached:
             return add_up(map(self.allocated, jobs))
         key = tuple(map(id, jobs))
@@ -72,7 +77,8 @@ class JobQuantities:
 
     def allocated(self, job: Job) -> Quantities:
         """What the job's allocated tasks hold."""
-        self._forget_changed()
+        if len(self._journal) != self._seen:
+            self._forget_changed()
         of_uid = self._allocated.setdefault(job.uid, {})
         known = of_uid.get(id(job))
         if known is not None and self._cached:
@@ -83,6 +89,7 @@ class JobQuantities:
 
     def _forget_changed(self) -> None:
         changed = self._changes.changed()
+        self._seen = len(self._journal)
         if changed:
             self._totals.clear()
         for job in changed:

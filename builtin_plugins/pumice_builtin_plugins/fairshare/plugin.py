@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import AliasChoices, Field, field_validator
 
@@ -20,10 +21,16 @@ from pumice import (
     Resource,
     Task,
     TaskStatus,
+    VoteDetails,
     hookimpl,
 )
 from pumice_builtin_plugins.fairshare.division import set_fair_shares
-from pumice_builtin_plugins.fairshare.limits import exceeded_limit, over_quota, refusal
+from pumice_builtin_plugins.fairshare.limits import (
+    entitlement,
+    exceeded_limit,
+    over_quota,
+    refusal,
+)
 from pumice_builtin_plugins.fairshare.order import JobQuantities, QueueOrder
 from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
@@ -302,6 +309,20 @@ class FairShare(Plugin):
     def get_queue_fair_share(self, queue: Queue) -> Resource | None:
         found = self._queues.get(queue.name)
         return None if found is None else as_resource(found.fair_share)
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point == "allocatable" and args[1].job is not None:
+            queue, task = self._queues[args[0].name], args[1]
+            found = refusal(queue, task.job, self._quantities.quota(task))
+            return (
+                None if found is None else VoteDetails(found.message, found.details, found.reason)
+            )
+        if point == "reclaim_victim_filter":
+            return VoteDetails(f"queue {args[1].queue} does not let others reclaim")
+        if point == "can_reclaim_resources":
+            queue = self._queues[args[0].queue]
+            return entitlement(queue, self._jobs.next_request(args[0]), args[0].preemptible)
+        return None
 
     # -- helpers
 

@@ -52,7 +52,7 @@ class StatusTable:
     def verdicts(self, columns: Sequence[np.ndarray], count: int) -> NodeVerdicts:
         """The verdicts on ``count`` nodes, from one column of statuses per filter, in order."""
         verdicts = NodeVerdicts.accept(count)
-        columns = [column for column in columns if column.any()]
+        columns = [column for column in columns if np.count_nonzero(column)]
         if not columns:
             return verdicts
         self._tabulate()

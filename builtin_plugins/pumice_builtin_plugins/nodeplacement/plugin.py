@@ -109,14 +109,19 @@ def _labelled_gpus(node: Node) -> float:
 
 def _binpack(free: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     """9 for the least that is free among the nodes that count, 0 for the most."""
-    if not counts.any():
+    number = np.count_nonzero(counts)
+    if not number:
         return None
-    least, most = free[counts].min(), free[counts].max()
+    among = free if number == len(free) else free[counts]
+    least, most = among.min(), among.max()
     if most == 0:
         return None
     if least == most:
         return counts * _MAX_SCORE
-    return np.where(counts, _MAX_SCORE * (1 - (free - least) / (most - least)), 0.0)
+    scores: np.ndarray = _MAX_SCORE * (1 - (free - least) / (most - least))
+    if number < len(free):
+        scores[~counts] = 0.0
+    return scores
 
 
 def _fraction(free: np.ndarray, size: np.ndarray) -> np.ndarray:

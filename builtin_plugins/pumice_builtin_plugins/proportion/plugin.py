@@ -7,8 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from pumice import PERMIT, EvictionContext, Job, Plugin, Queue, Resource, Task, hookimpl
+from pumice import (
+    PERMIT,
+    EvictionContext,
+    Job,
+    Plugin,
+    Queue,
+    Resource,
+    Task,
+    VoteDetails,
+    hookimpl,
+)
 from pumice_builtin_plugins.proportion.water_fill import water_fill
+from pumice_builtin_plugins.quota.details import (
+    bound_details,
+    enqueue_details,
+    overused_details,
+    queue_not_open,
+)
 from pumice_builtin_plugins.quota.eviction import RECLAIM_KINDS, returned_with
 from pumice_builtin_plugins.quota.min_resources import deduct_gated, min_request, refuse, refuse_for
 from pumice_builtin_plugins.quota.queue_accounts import (
@@ -174,6 +190,31 @@ class Proportion(Plugin):
     def get_queue_deserved_resources(self, queue: Queue) -> Resource | None:
         account = self._accounts.get(queue.name)
         return None if account is None else account.deserved
+
+    def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
+        if point in ("allocatable", "preemptive"):
+            queue, tasks = args
+            account = self._accounts.get(queue.name)
+            if account is None:
+                return None
+            if not queue.is_open:
+                return queue_not_open(queue.name, queue.state)
+            request = self._columns.total_request([tasks] if isinstance(tasks, Task) else tasks)
+            held, bound = account.allocated, account.bound
+            return bound_details(self._columns, queue.name, held, request, bound, limit=False)
+        if point == "overused" and self.overused(args[0]):
+            account = self._accounts[args[0].name]
+            held, bound = account.allocated, account.bound
+            return overused_details(self._columns, args[0].name, held, bound)
+        if point == "job_enqueueable":
+            return enqueue_details(args[0], self._accounts[args[0].queue])
+        if point == "reclaimable":
+            task = args[1][0]
+            account = self._accounts[task.queue]
+            held, bound = account.allocated, account.bound
+            details = overused_details(self._columns, task.queue, held, bound)
+            return VoteDetails(f"{details.text}: no more than it deserves", details.numbers)
+        return None
 
     # -- helpers
 

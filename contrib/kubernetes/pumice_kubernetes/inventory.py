@@ -12,6 +12,8 @@ from pumice_kubernetes.gangs import make_group
 from pumice_kubernetes.store import Store
 
 _VOLATILE = ("transitionID", "lastTransitionTime")
+_WAITING = "Waiting"
+"""The condition of a job that waits; it ends with the cycle in which the job does not."""
 _ASSUMED_SECONDS = 60.0
 """After so long, what the cluster reports counts, even if it contradicts what it had accepted."""
 
@@ -179,12 +181,15 @@ def differs(group: PodGroup, state: JobState) -> bool:
     ):
         return True
     known = {c.get("type"): _lasting(c) for c in group.conditions}
+    if _WAITING in known and _WAITING not in {c.get("type") for c in state.conditions}:
+        return True
     return any(known.get(c.get("type")) != _lasting(c) for c in state.conditions)
 
 
 def with_status(group: PodGroup, state: JobState) -> PodGroup:
     """The group with the status that was decided; conditions by type, the last one counts."""
-    conditions = {c.get("type"): c for c in (*group.conditions, *state.conditions)}
+    lasting = (c for c in group.conditions if c.get("type") != _WAITING)
+    conditions = {c.get("type"): c for c in (*lasting, *state.conditions)}
     return replace(
         group,
         phase=state.phase,

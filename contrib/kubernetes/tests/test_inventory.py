@@ -177,6 +177,16 @@ def test_a_condition_that_differs_in_its_time_only_is_not_written_again(world: W
     assert world.live.decided([state("x/pod-a", conditions=({**again, "reason": "new"},))])
 
 
+def test_the_condition_of_a_job_that_waits_ends_when_it_does_not(world: World) -> None:
+    world.put(pod("a", "x"))
+    world.snapshot()
+    waits = {"type": "Waiting", "status": "True", "reason": "NodesFull"}
+    assert world.live.decided([state("x/pod-a", conditions=(waits,))])
+    ((group, _),) = world.live.decided([state("x/pod-a")])
+    assert group.conditions == ()
+    assert not world.live.decided([state("x/pod-a")])
+
+
 def test_a_bind_counts_before_the_watch_brings_it(world: World) -> None:
     world.put(node("n1"))
     world.put(pod("a", "x"))

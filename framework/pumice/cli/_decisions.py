@@ -36,7 +36,8 @@ def print_cycle(number: int, decisions: Decisions) -> None:
     if waiting:
         table = make_table("WAITING", "QUEUE", "PHASE", "READY", "PENDING", "WHY")
         for job in waiting:
-            add_row(table, job.job, job.queue, job.phase, job.ready, job.pending, job.reason)
+            why = f"{job.code}: {job.reason}"
+            add_row(table, job.job, job.queue, job.phase, job.ready, job.pending, why)
         _print(table)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -12,10 +12,28 @@ from pumice import __version__
 from pumice._nearest import did_you_mean
 from pumice.errors import PumiceError
 
+
+class LogChoice(NamedTuple):
+    """What the user wants to be logged."""
+
+    level: int
+    """-1: errors only, 0: warnings, 1: decisions, up to 5: everything."""
+    job: str
+    """The only job that is logged; empty: all."""
+
+
 COMMANDS = {
     "run": ("pumice.cli.run:command", "Schedule a cluster and print the decisions."),
+    "explain": (
+        "pumice.cli.explain:command",
+        "Explain why a job waits, runs or was evicted.",
+    ),
+    "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
     "dump": ("pumice.cli.dump:command", "Write the objects of a live cluster to a file."),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
+    "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
+    "diff": ("pumice.cli.diff:command", "Show what two policies decide differently."),
+    "tune": ("pumice.cli.tune:command", "Search settings of a policy by simulation."),
     "plugins": ("pumice.cli.plugins:command", "List the installed plugins, or show one."),
     "actions": ("pumice.cli.actions:command", "List the installed actions, or show one."),
     "hooks": ("pumice.cli.hooks:command", "List the extension points, or explain one."),
@@ -107,12 +125,29 @@ def _print_error(message: str, hint: str) -> None:
     no_args_is_help=True,
 )
 @click.version_option(__version__, prog_name="pumice", message="%(prog)s %(version)s")
-@click.option("-v", "--verbose", count=True, help="Log decisions; -vv logs everything.")
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="Log decisions; -vv also skips, tries, commits and discards, -vvv votes, -vvvv all "
+    "questions.",
+)
+@click.option(
+    "--log-level",
+    type=click.IntRange(0, 5),
+    help="The same as a number: 0 warnings only … 4 as -vvvv, 5 also orders and scores.",
+)
+@click.option("--log-job", default="", metavar="NAME", help="Log only what concerns this job.")
 @click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
 @click.option("--log-json", is_flag=True, help="Log one JSON object per line.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def main(verbose: int, quiet: bool, log_json: bool, debug: bool) -> None:
+def main(
+    verbose: int, log_level: int | None, log_job: str, quiet: bool, log_json: bool, debug: bool
+) -> None:
     """A batch and GPU cluster scheduler made of plugins."""
     from pumice import log
 
-    log.setup(-1 if quiet else verbose, json=log_json)
+    level = verbose if log_level is None else log_level
+    context = click.get_current_context()
+    context.obj = LogChoice(-1 if quiet else level, log_job)
+    log.setup(context.obj.level, json=log_json, job=log_job)

@@ -17,6 +17,7 @@ from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
+from pumice.cli._group import LogChoice
 from pumice.cli._live import is_live, live_backend, run_live
 from pumice.cli._options import (
     backend_set_option,
@@ -29,6 +30,7 @@ from pumice.config import Policy, PolicyHolder, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
+from pumice.explain.log import log_ledger
 from pumice.ledger import Ledger
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
@@ -102,7 +104,7 @@ def command(
         return loaded.without(plain)
 
     chosen = load()
-    ledger = _ledger(hooks, catalog)
+    ledger = _ledger(hooks, catalog, click.get_current_context().obj)
     cls = catalog.load("backend", backend_name).cls
     if is_live(cls):
         _refuse(backend_name, files=files, state=state_file, json=output == "json")
@@ -119,15 +121,15 @@ def command(
         return
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
-    backend = _backend(backend_name, files, chosen, catalog, state_file, state)
-    warnings = [*chosen.warnings, *_input_warnings(backend)]
+    backend = make_backend(backend_name, files, chosen, catalog, state_file, state)
+    warnings = [*chosen.warnings, *input_warnings(backend)]
     if state is not None and files:
         warnings.append(
             f"{state_file} exists: the cluster is taken from it after cycle {state.cycle}, and "
             "FILES are not read (remove it to start again)"
         )
     _warn(warnings)
-    _adopt(backend, chosen)
+    adopt_pods(backend, chosen)
     scheduler = Scheduler(backend, chosen, ledger=ledger, verify=check)
     first = scheduler.cycle = state.cycle if state else 0
     history: list[Decisions] = []
@@ -141,7 +143,7 @@ def command(
         if output == "table":
             print_cycle(number, decisions)
         if state_file or number < first + cycles:
-            _advance(backend, chosen)
+            advance(backend, chosen)
         # A killed run repeats at most the cycle that it printed last, and leaves none unprinted.
         if state_file and isinstance(backend, MemoryBackend):
             save_state(state_file, backend.state(number))
@@ -167,7 +169,7 @@ def _warn(warnings: Sequence[str]) -> None:
             click.echo(f"warning: {warning}", err=True)
 
 
-def _backend(
+def make_backend(
     name: str,
     files: Sequence[str],
     policy: Policy,
@@ -198,7 +200,7 @@ def _backend(
     return backend
 
 
-def _input_warnings(backend: Backend) -> list[str]:
+def input_warnings(backend: Backend) -> list[str]:
     """What is wrong with the manifests."""
     if not isinstance(backend, MemoryBackend):
         return []
@@ -210,7 +212,7 @@ def _input_warnings(backend: Backend) -> list[str]:
     ]
 
 
-def _adopt(backend: Backend, policy: Policy) -> None:
+def adopt_pods(backend: Backend, policy: Policy) -> None:
     """Give pods without a pod group one of their own; a real cluster has controllers for it."""
     if isinstance(backend, MemoryBackend):
         queue, ours = policy.scheduler.default_queue, policy.scheduler.scheduler_names
@@ -254,18 +256,18 @@ def _instance(name: str, cls: Callable[[], Any]) -> Backend:
     return backend
 
 
-def _advance(backend: Backend, policy: Policy) -> None:
+def advance(backend: Backend, policy: Policy) -> None:
     """Simulate what happens between cycles; a real cluster needs no help."""
     if isinstance(backend, MemoryBackend):
         backend.advance()
         backend.step(policy.scheduler.period)
 
 
-def _ledger(hooks: Sequence[str], catalog: Catalog) -> Ledger | None:
-    """A ledger that prints the calls of these extension points."""
-    if not hooks:
-        return None
+def _ledger(hooks: Sequence[str], catalog: Catalog, log: LogChoice | None = None) -> Ledger | None:
+    """A ledger that prints the calls of these extension points, or logs; None: neither."""
     points = catalog.points
+    if not hooks:
+        return log_ledger(log.level, [*points], job=log.job) if log is not None else None
     known = [*points, ALL]
     for hook in hooks:
         if hook not in known:

@@ -13,10 +13,17 @@ from pumice.errors import PolicyError
 
 _SECTIONS = ("plugin", "action")
 _SETTINGS = ("scheduler", "evictions")
-_DEVELOPMENT = frozenset(
-    {"PUMICE_RELEASE", "PUMICE_SHARED", "PUMICE_TEST_SEED", "PUMICE_UPDATE_OPERATIONS"}
+_NO_SETTINGS = frozenset(
+    {
+        "PUMICE_RELEASE",
+        "PUMICE_REQUIRE_BROWSER",
+        "PUMICE_SERVE_TOKEN",
+        "PUMICE_SHARED",
+        "PUMICE_TEST_SEED",
+        "PUMICE_UPDATE_OPERATIONS",
+    }
 )
-"""Variables of the build and the tests."""
+"""Variables of the build, the tests and ``pumice serve``."""
 
 
 def set_layers(settings: Iterable[str]) -> list[Layer]:
@@ -64,7 +71,7 @@ def unknown_variables(env: Mapping[str, str]) -> list[str]:
     names = sorted(
         name
         for name in env
-        if name.startswith("PUMICE_") and "__" not in name and name not in _DEVELOPMENT
+        if name.startswith("PUMICE_") and "__" not in name and name not in _NO_SETTINGS
     )
     return [
         f"environment {name}: not a setting; those of a policy are PUMICE_SCHEDULER__NAME, "

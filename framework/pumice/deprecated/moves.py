@@ -224,6 +224,7 @@ _V0_2 = Moves(
         ("pumice.manifests.others", "BudgetWire"): "pumice.manifests.metadata.ObjectDecoder",
         ("pumice.manifests.others", "QuotaWire"): "pumice.manifests.metadata.ObjectDecoder",
         ("pumice.manifests.podwire", "PodWire"): "pumice.manifests.metadata.ObjectDecoder",
+        ("pumice.status", "job_reason"): "JobState.reason, or pumice.explain.explain_job",
         ("pumice.session.room", "has_room"): "session.queries.fits_idle or fits_future",
         ("pumice.model.cluster", "Cluster.extra"): "typed fields of Inventory",
         ("pumice.model.facts", "Inventory.extra"): (

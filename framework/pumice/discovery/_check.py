@@ -53,7 +53,7 @@ def check(kind: Kind, name: str, thing: Any, contract: Contract) -> CheckResult:
     if wrong_type:
         result.problems.append(wrong_type)
         return result
-    if kind == "backend":
+    if kind not in ("plugin", "action"):
         return result
     result.problems += _version_problems(thing)
     if result.problems:

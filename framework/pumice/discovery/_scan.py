@@ -8,13 +8,15 @@ from typing import Any, Literal, NoReturn
 
 from stevedore.named import NamedExtensionManager
 
-Kind = Literal["plugin", "action", "backend", "hookspecs"]
+Kind = Literal["plugin", "action", "backend", "hookspecs", "trace", "measure"]
 
 GROUPS: dict[Kind, str] = {
     "plugin": "pumice.plugins",
     "action": "pumice.actions",
     "backend": "pumice.backends",
     "hookspecs": "pumice.hookspecs",
+    "trace": "pumice.traces",
+    "measure": "pumice.measures",
 }
 
 

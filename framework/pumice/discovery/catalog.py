@@ -234,7 +234,7 @@ class Catalog:
         if not candidates:
             near = self.nearest(kind, name)
             hint = f"'pumice {kind}s' lists the installed ones"
-            if kind in ("backend", "hookspecs"):
+            if kind not in ("plugin", "action"):
                 hint = f"installed: {', '.join(self.names(kind))}"
             if near:
                 hint = f"did you mean {near!r} ({self.label(kind, near)})?"

@@ -87,5 +87,9 @@ class LifecycleSpecs:
     def http_handlers(self) -> Mapping[str, Callable[..., Any]] | None:
         """HTTP routes, path → handler, that the plugin serves about this session.
 
+        Asked by ``pumice serve``, which calls a handler without arguments for each request of its
+        path. Bytes are sent as a file, text as text, everything else as JSON. Paths of the page
+        itself, ``/api/…`` and ``/static/…`` among them, are not overridden.
+
         Default: none.
         """

@@ -18,7 +18,7 @@ CPU_AND_MEMORY = (0, 1)
 class RequestFit:
     """One request, ready to be compared with one node or with many."""
 
-    __slots__ = ("_amounts", "_pairs", "dimensions")
+    __slots__ = ("_pairs",)
 
     def __init__(self, request: np.ndarray, always: Collection[int] = CPU_AND_MEMORY) -> None:
         amounts: list[int] = request.tolist()
@@ -27,9 +27,11 @@ class RequestFit:
             for dimension, amount in enumerate(amounts)
             if amount > 0 or dimension in always
         ]
-        self.dimensions = [dimension for dimension, _ in self._pairs]
+
+    @property
+    def dimensions(self) -> list[int]:
         """The dimensions that are compared."""
-        self._amounts = np.array([amount for _, amount in self._pairs], np.int64)
+        return [dimension for dimension, _ in self._pairs]
 
     def fits(self, free: Sequence[int]) -> bool:
         """Whether the request fits into one node's free amounts, given as plain integers."""
@@ -47,13 +49,18 @@ class RequestFit:
 
     def mask(self, free: np.ndarray) -> np.ndarray:
         """The same as :meth:`fits` for one row of free amounts per node."""
-        return np.asarray((self._amounts <= free[:, self.dimensions]).all(axis=1))
+        if not self._pairs:
+            return np.ones(len(free), bool)
+        # Few dimensions are compared: column by column is quicker than all(axis=1).
+        (dimension, amount), *others = self._pairs
+        fits: np.ndarray = free[:, dimension] >= amount
+        for dimension, amount in others:
+            fits &= free[:, dimension] >= amount
+        return fits
 
     def missing_dimensions(self, free: np.ndarray) -> np.ndarray:
         """The same as :meth:`missing` for one row of free amounts per node."""
-        lacking = self._amounts > free[:, self.dimensions]
-        if not self.dimensions:
-            return np.zeros(len(free), np.int8)
-        first = np.array(self.dimensions, np.int8)[lacking.argmax(axis=1)] + 1
-        missing: np.ndarray = np.where(lacking.any(axis=1), first, 0)
+        missing = np.zeros(len(free), np.int8)
+        for dimension, amount in reversed(self._pairs):
+            missing[free[:, dimension] < amount] = dimension + 1
         return missing

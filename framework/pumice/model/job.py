@@ -287,11 +287,12 @@ def sum_requests(jobs: Iterable[Job]) -> None:
             numbers.append(number)
             vectors.append(task.vector)
             holding.append(IS_ALLOCATED[task.status])
-    requests = group_sums(numbers, vectors, len(with_tasks))
+    of_job, rows = np.array(numbers), np.array(vectors)
+    requests = group_sums(of_job, rows, len(with_tasks))
     if requests is None:
         return
     mask = np.array(holding)
-    allocated = group_sums(np.array(numbers)[mask], np.array(vectors)[mask], len(with_tasks))
+    allocated = group_sums(of_job[mask], rows[mask], len(with_tasks))
     if allocated is None:
         allocated = np.zeros_like(requests)
     for job, requested, held in zip(with_tasks, requests, allocated, strict=True):

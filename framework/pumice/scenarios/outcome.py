@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from pumice.scenarios.scenario import Expect, TaskState
+from pumice.explain.explanation import Explanation
+from pumice.scenarios.scenario import Expect, ExpectedReason, TaskState
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
 
@@ -90,6 +91,8 @@ class Outcome:
     """Task → node, in the last cycle."""
     phases: Mapping[str, str]
     states: Mapping[str, State]
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    """By job: how it is explained, for the jobs whose explanation is expected."""
 
     def members(self, job: str) -> dict[str, State]:
         return {task: state for task, state in self.states.items() if state.job == job}
@@ -172,6 +175,45 @@ def _tasks(wanted: dict[str, TaskState], outcome: Outcome) -> Iterator[Mismatch]
             yield Mismatch(f"tasks {task}", _spell(state), str(got), got.job)
 
 
+def _explain(wanted: dict[str, ExpectedReason], outcome: Outcome) -> Iterator[Mismatch]:
+    for job, reason in wanted.items():
+        found = outcome.explanations.get(job)
+        if found is None:
+            yield Mismatch(f"explain {job}", reason.code or "an explanation", "no such job")
+            continue
+        for what in ("verdict", "code"):
+            expected, got = getattr(reason, what), getattr(found, what)
+            if expected is not None and expected != got:
+                yield Mismatch(f"explain {job} {what}", expected, got, job)
+        if reason.binding is not None and reason.binding not in found.binding:
+            yield Mismatch(f"explain {job} binding", f"… {reason.binding} …", found.binding, job)
+        if not any(_decides(reason, *said) for said in _said(found)):
+            expected = " ".join(filter(None, (reason.level, reason.plugin, reason.hook)))
+            stopped = [" ".join(filter(None, said)) for said in _said(found)]
+            yield Mismatch(f"explain {job}", expected, "; ".join(stopped) or "nothing", job)
+        spared = {victim.task for victim in found.victims if victim.outcome == "spared"}
+        for task in sorted(set(reason.spared or ()) - spared):
+            yield Mismatch(f"explain {job} spared", task, ", ".join(sorted(spared)) or "none", job)
+
+
+def _said(found: Explanation) -> Iterator[tuple[str, str, str]]:
+    """(level, plugin, extension point) of everything that stopped a job or spared a victim."""
+    yield ("", "", "")
+    for level in found.levels:
+        if not level.ok:
+            yield level.level, level.plugin, level.hook
+    for victim in found.victims:
+        yield "", victim.plugin, victim.hook
+
+
+def _decides(reason: ExpectedReason, level: str, plugin: str, hook: str) -> bool:
+    return (
+        (reason.level is None or reason.level == level)
+        and (reason.plugin is None or reason.plugin in plugin.split(", "))
+        and (reason.hook is None or reason.hook == hook)
+    )
+
+
 def _spell(state: TaskState) -> str:
     return f"{state.status} on {state.node}" if state.node else state.status
 
@@ -210,4 +252,5 @@ _CHECKS: dict[str, Callable[..., Iterator[Mismatch]]] = {
     "task_counts": _task_counts,
     "jobs": _jobs,
     "tasks": _tasks,
+    "explain": _explain,
 }

@@ -15,6 +15,8 @@ from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError, ScenarioError
+from pumice.explain.explanation import Explanation
+from pumice.explain.job import run_explained
 from pumice.model.build import task_status
 from pumice.model.facts import Inventory
 from pumice.scenarios import cluster
@@ -97,6 +99,7 @@ class Runner:
         scheduler, backend = self.scheduler(scenario, file)
         extra, now = scenario.facts(), backend.now()
         queue = scheduler.policy.scheduler.default_queue
+        explanations: dict[str, Explanation] = {}
         for number in range(1, scenario.cycles + 1):
             if number > 1:
                 backend.advance()
@@ -106,9 +109,15 @@ class Runner:
                 grown = cluster.with_objects(known, added, default_queue=queue)
                 add_facts(grown, extra, now=now, known=known)
                 backend.replace(grown)
-            scheduler.run_once(extra.cycle_actions[number - 1] if extra.cycle_actions else None)
+            actions = extra.cycle_actions[number - 1] if extra.cycle_actions else None
+            if number == scenario.cycles and scenario.expect.explain:
+                cycle = run_explained(scheduler, actions=actions)
+                jobs = [job for job in scenario.expect.explain if job in cycle.session.jobs]
+                explanations = {job: cycle.explain(job) for job in jobs}
+            else:
+                scheduler.run_once(actions)
         scheduler.close()
-        outcome = _outcome(backend, extra)
+        outcome = replace(_outcome(backend, extra), explanations=explanations)
         wrong = mismatches(scenario.expect, outcome)
         return replace(
             blank,

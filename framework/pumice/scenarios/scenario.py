@@ -11,6 +11,7 @@ from msgspec import Meta, Raw, Struct
 from pumice._nearest import did_you_mean
 from pumice.backends.memory import Between
 from pumice.errors import ScenarioError
+from pumice.explain.codes import CODES
 from pumice.model.task import TaskStatus
 
 Count = Annotated[int, Meta(ge=0)]
@@ -22,6 +23,23 @@ class TaskState(Struct, frozen=True, forbid_unknown_fields=True):
 
     status: str
     node: str | None = None
+
+
+class ExpectedReason(Struct, frozen=True, forbid_unknown_fields=True):
+    """How ``pumice explain`` must explain a job after the last cycle. None is not looked at."""
+
+    verdict: Literal["pending", "never", "running", "evicted"] | None = None
+    code: str | None = None
+    binding: str | None = None
+    """A part of the text."""
+    level: str | None = None
+    """A level that the job did not pass (or an eviction)."""
+    plugin: str | None = None
+    """The plugin that decided: at that level if one is given, else at any, or about a victim."""
+    hook: str | None = None
+    """The extension point at which it did."""
+    spared: list[str] | None = None
+    """Tasks that were considered as victims and spared."""
 
 
 class Expect(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,10 +57,13 @@ class Expect(Struct, frozen=True, forbid_unknown_fields=True):
     task_counts: dict[str, dict[str, Count]] | None = None
     jobs: dict[str, TaskState] | None = None
     tasks: dict[str, TaskState] | None = None
+    explain: dict[str, ExpectedReason] | None = None
 
     def can_fail(self) -> bool:
         """Whether there is anything that could turn out otherwise."""
-        named = (self.pipelined, self.phases, self.task_counts, self.jobs, self.tasks)
+        named = (
+            self.pipelined, self.phases, self.task_counts, self.jobs, self.tasks, self.explain,
+        )  # fmt: skip
         given = (
             self.binds, self.bind_count, self.evictions, self.evict_count, self.max_evictions,
             self.max_evictions_per_task, self.pipeline_count,
@@ -179,6 +200,10 @@ def _problem(scenario: Scenario, extra: Extra) -> str:
         if status not in STATUSES:
             hint = did_you_mean(status, STATUSES) or f"; known: {', '.join(STATUSES)}"
             return f"expect: no status is named {status!r}{hint}"
+    for reason in (scenario.expect.explain or {}).values():
+        if reason.code is not None and reason.code not in CODES:
+            hint = did_you_mean(reason.code, CODES) or f"; known: {', '.join(CODES)}"
+            return f"expect: no reason code is named {reason.code!r}{hint}"
     if (scenario.objects is None) == (scenario.cluster is None):
         given = "neither" if scenario.objects is None else "both"
         return f"the cluster is either 'objects' or 'cluster'; {given} is given"
@@ -205,7 +230,9 @@ def _explain(message: str) -> str:
     what, path = (match["what"], match["path"] or "") if match else (message, "")
     unknown = _UNKNOWN.match(what)
     if unknown:
-        shape = TaskState if path.count("[") or "." in path else Expect if path else Scenario
+        shape: type[Struct] = Expect if path else Scenario
+        if path.count("[") or "." in path:
+            shape = ExpectedReason if path.startswith("expect.explain") else TaskState
         known = shape.__struct_fields__
         hint = did_you_mean(unknown["key"], known) or f"; known: {', '.join(known)}"
         what = f"there is no key {unknown['key']!r}{hint}"

@@ -75,7 +75,7 @@ def score_vector(answer: Any, args: Sequence[Any]) -> np.ndarray:
     vector: np.ndarray = given.astype(np.float64, copy=False)
     if vector.shape != (count,):
         raise AnswerError(answer, f"one score for each of {count} nodes")
-    if np.isinf(vector).any():
+    if np.count_nonzero(np.isinf(vector)):  # quicker than any()
         position = int(np.flatnonzero(np.isinf(vector))[0])
         names = getattr(args[-1], "names", None)
         node = "a node" if names is None else f"node {names[position]}"

@@ -111,9 +111,11 @@ class Turn:
         self._mark = len(session._open_statements)
 
     def __enter__(self) -> None:
-        deadline = self._session._deadline
-        if deadline is not None:
-            deadline.check()
+        session = self._session
+        if session.ledger is not None:
+            session.ledger.turn(self._job)
+        if session._deadline is not None:
+            session._deadline.check()
 
     def __exit__(
         self,
@@ -121,6 +123,8 @@ class Turn:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
+        if self._session.ledger is not None:
+            self._session.ledger.turn(None)
         if exc is None or isinstance(exc, (*NOT_CONTAINED, DeadlinePassed, GeneratorExit)):
             return False
         session, job = self._session, self._job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -66,17 +66,16 @@ def implementations(
     not_open: NotOpen = MappingProxyType({}),
     cluster: Cluster | None = None,
 ) -> list[list[tuple[Impl, Plugin]]]:
-    """The enabled implementations of a point, tier by tier, in policy order.
+    """The implementations of a point, tier by tier, in policy order.
 
-    One that is ``not_open`` is left out, or raises the reason where it could refuse something.
+    ``tiers`` has the plugins that answer the point. One that is ``not_open`` is left out, or raises
+    the reason where it could refuse something.
     """
     name = point.name
     found = []
     for tier in tiers:
         row = []
         for entry, plugin in tier:
-            if name not in _implemented(entry.cls) or not entry.answers(name):
-                continue
             reason = not_open.get(entry.name)
             if reason is not None and not point.guards:
                 continue
@@ -86,6 +85,22 @@ def implementations(
             row.append((Impl(entry.name, fn, entry.source.label, check, method), plugin))
         found.append(row)
     return found
+
+
+def answering(
+    points: Container[str], tiers: Sequence[Sequence[BoundPlugin]]
+) -> dict[str, list[list[BoundPlugin]]]:
+    """By extension point: the plugins that implement it and are enabled to answer it, by tier."""
+    by_point: dict[str, list[list[BoundPlugin]]] = {}
+    for number, tier in enumerate(tiers):
+        for bound in tier:
+            entry = bound[0]
+            for name in _implemented(entry.cls):
+                if name in points and entry.answers(name):
+                    if name not in by_point:
+                        by_point[name] = [[] for _ in tiers]
+                    by_point[name][number].append(bound)
+    return by_point
 
 
 def _raising(reason: PluginError) -> Answer:
@@ -197,8 +212,11 @@ class Dispatch:
     ) -> None:
         """Compile every extension point, as if plugins that are ``not_open`` refused."""
         on_error, ledger, points, cluster, fact_check = self._settings
+        by_point = answering(points, tiers)
+        nobody: list[list[BoundPlugin]] = [[] for _ in tiers]
         for point in points.values():
-            voters = implementations(point, tiers, not_open=not_open, cluster=cluster)
+            asked = by_point.get(point.name, nobody)
+            voters = implementations(point, asked, not_open=not_open, cluster=cluster)
             if fact_check is not None:
                 voters = [
                     [(fact_check.watched(point.name, impl), plugin) for impl, plugin in tier]
@@ -208,8 +226,8 @@ class Dispatch:
             # Node queries are asked, and recorded, for many nodes at once (see voters).
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
-                    [(watcher.voter(point, impl), plugin) for impl, plugin in tier]
-                    for tier in voters
+                    [(watcher.voter(point, impl, plugin, n), plugin) for impl, plugin in tier]
+                    for n, tier in enumerate(voters, 1)
                 ]
             self.voters[point.name] = voters
             impls: Tiers = [[impl for impl, _ in tier] for tier in voters]

@@ -56,6 +56,11 @@ class LiveHeap(Generic[T]):
         """The first item."""
         return self._items[0]
 
+    def peek(self) -> T | None:
+        """The first item; None: the heap is empty."""
+        items = self._items
+        return items[0] if items else None
+
     def fix_top(self) -> None:
         """Move the top element down to where it belongs now."""
         self._sift_down(len(self._items))
@@ -105,3 +110,8 @@ class KeyHeap(Generic[T]):
     @property
     def top(self) -> T:
         return self._entries[0][1]
+
+    def peek(self) -> T | None:
+        """The first element; None: the heap is empty."""
+        entries = self._entries
+        return entries[0][1] if entries else None

@@ -48,7 +48,10 @@ class Order:
 
     def queue_before(self, left: Queue, right: Queue) -> bool:
         """Whether the left queue is served first."""
-        return self.fair_queue_before(left, right, None, None, (), ())
+        answer = self._ask.queue_order(left, right, None, None, (), ())
+        if answer:
+            return answer < 0
+        return (left.created, left.name) < (right.created, right.name)
 
     def fair_queue_before(
         self,
@@ -224,7 +227,10 @@ class Order:
         one queue: these are sorted once.
         """
         victims = list(victims)
-        if len(victims) > 1 and len({id(task.job) for task in victims}) == len(victims):
+        if len(victims) < 2:
+            yield from victims
+            return
+        if len({id(task.job) for task in victims}) == len(victims):
             key = self._victim_key(victims)
             if key is not None:
                 yield from sorted(victims, key=key, reverse=True)
@@ -292,11 +298,11 @@ class Order:
 
 def task_index(name: str) -> int | None:
     """The number at the end of a pod's name, where the name has at least three parts."""
-    parts = name.split("-")
-    if len(parts) < 3:
+    start, _, end = name.rpartition("-")
+    if "-" not in start:
         return None
     try:
-        return int(parts[-1])
+        return int(end)
     except ValueError:
         return None
 

@@ -33,19 +33,23 @@ class TaskKeys(NamedTuple):
 class JobRanks:
     """Keys of jobs in the job order, cached until a task of the job changes its status."""
 
-    __slots__ = ("_cached", "_changes", "_key")
+    __slots__ = ("_cached", "_changes", "_journal", "_key", "_seen")
 
     def __init__(self, key: Callable[[Job], Any], journal: list[Job]) -> None:
         self._key = key
+        self._journal = journal
         self._changes = JobCursor(journal)
+        self._seen = len(journal)
         self._cached: dict[str, Any] = {}
 
     def before(self, left: Job, right: Job) -> bool:
         return bool(self.of(left) < self.of(right))
 
     def of(self, job: Job) -> Any:
-        for changed in self._changes.changed():
-            self._cached.pop(changed.uid, None)
+        if len(self._journal) != self._seen:
+            for changed in self._changes.changed():
+                self._cached.pop(changed.uid, None)
+            self._seen = len(self._journal)
         rank = self._cached.get(job.uid)
         if rank is None:
             rank = self._cached[job.uid] = self._key(job)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pumice.model.cluster import Cluster
     from pumice.model.nodes import NodeTable
     from pumice.model.topology import HyperNodeTree
+NOTES = "pumice.notes"
+"""The name in ``job.state`` under which :meth:`Session.note` stores."""
 _BINDING = TaskStatus.BINDING
 _PENDING = TaskStatus.PENDING
 
@@ -93,6 +95,8 @@ class Session:
         """Whether what an action did could not be undone."""
         self.refused_binds: dict[str, str] = {}
         """By task uid: why a plugin refused its bind."""
+        self.queue_notes: dict[tuple[str, str], tuple[str, str]] = {}
+        """By queue and action: the reason code and text why the action skipped the queue."""
         self.state: dict[str, Any] = {}
         """What actions store for later actions of the cycle, by name."""
         self.memory: dict[str, Any] = {} if memory is None else memory
@@ -225,6 +229,21 @@ class Session:
         """
         self.left_out[error.plugin] = error
         self.report(error)
+
+    def note(self, job: Job, code: str, text: str) -> None:
+        """Record why the action that runs does nothing for a job: a reason code and a sentence.
+
+        ``pumice run`` and ``pumice explain`` report it if the job waits at the end of the cycle.
+        """
+        notes: dict[tuple[str, str], str] = job.state.setdefault(NOTES, {})
+        if (self.current_action, code) not in notes:
+            notes[self.current_action, code] = text
+            if self.ledger is not None:
+                self.ledger.note(job, self.current_action, code, text)
+
+    def note_queue(self, queue: Queue, code: str, text: str) -> None:
+        """Record why the action that runs skips a queue, for all its jobs that wait."""
+        self.queue_notes[queue.name, self.current_action] = (code, text)
 
     def undone(self, objection: object) -> None:
         """Take what plugins answered to an undo, which they cannot refuse; errors are reported."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -209,13 +210,7 @@ class Statement:
     def _record(self, event: str, op: Operation) -> None:
         ledger = self._session.ledger
         if ledger is not None and ledger.statements:
-            ledger.record(
-                event,
-                task=op.task.key,
-                node=self._session.nodes.names[op.row],
-                reason=op.reason,
-                claimant=op.claimant.uid if op.claimant else None,
-            )
+            ledger.operation(event, op, self._session.nodes.names[op.row])
 
     def _restore_device_counts(self, op: Operation) -> None:
         if self._exact:
@@ -253,8 +248,9 @@ class Statement:
             op.task.last_transaction = Transaction(
                 op.task.status, op.task.node, op.task.eviction_occurred
             )
+        undone = self._operations.copy()
         self.rollback(0)
-        self._close("discard")
+        self._close("discard", undone)
 
     def keep(self) -> None:
         """Leave the operations applied for the rest of the cycle without carrying them out."""
@@ -303,13 +299,15 @@ class Statement:
         for job in claimants.values():
             if job is not None:
                 job.refusals.append(Refusal("EvictionRefused", text))
+        undone = self._operations.copy()
         self.rollback(0)
-        self._close("refuse")
+        self._close("refuse", undone, objection)
 
-    def _close(self, event: str) -> None:
+    def _close(self, event: str, undone: Sequence[Operation] = (), reason: str = "") -> None:
         ledger = self._session.ledger
         if ledger is not None and ledger.statements:
-            ledger.record(event, operations=len(self._operations))
+            done = undone or self._operations
+            ledger.closed(event, [op.kind.value for op in done], reason)
         self._operations = []
         self._closed = True
         self._session._open_statements.remove(self)

@@ -52,29 +52,42 @@ class CapacityBound:
         """By row: free amounts of the requested dimensions only."""
         self._amounts: dict[int, tuple[np.ndarray, list[int]]] = {}
         """By the identity of a task's vector, which tasks of one pod template share."""
-        self._tables: dict[Request, tuple[_Table, _Table]] = {}
-        """By request: how many tasks fit with and without regard to the filters."""
+        self._rows = rows
+        self._opened: set[int] = set()
+        self._tables: dict[Request, _Table] = {}
+        """By request: how many tasks fit."""
+        self._unfiltered: dict[Request, _Table] = {}
+        """By request: how many tasks fit without regard to the filters; made when needed."""
         for request, rejected in requests.items():
             if request:
-                local = [(self._dimensions.index(i), amount) for i, amount in request]
-                self._tables[request] = (
-                    _Table(local, self._free, rows, rejected),
-                    _Table(local, self._free, rows, None),
-                )
+                self._tables[request] = _Table(self._local(request), self._free, rows, rejected)
+
+    def _local(self, request: Request) -> list[tuple[int, int]]:
+        """A request by the columns of the free amounts."""
+        return [(self._dimensions.index(i), amount) for i, amount in request]
 
     def open(self, rows: Iterable[int]) -> None:
         """Open more rows to the claimant, whether or not a victim is on them."""
         for row in rows:
+            self._opened.add(row)
             free = self._free[row].tolist()
-            for tables in self._tables.values():
-                for table in tables:
-                    table.open(row, free)
+            for table in (*self._tables.values(), *self._unfiltered.values()):
+                table.open(row, free)
+
+    def _without_filters(self, request: Request) -> _Table:
+        table = self._unfiltered.get(request)
+        if table is None:
+            table = _Table(self._local(request), self._free, self._rows, None)
+            for row in self._opened:
+                table.open(row, self._free[row].tolist())
+            self._unfiltered[request] = table
+        return table
 
     def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
         """Whether the wanted tasks may fit once victims have released these amounts."""
         free_on: FreedRows | None = None
         for request, count in wanted.items():
-            table = self._tables[request][0] if request else None
+            table = self._tables[request] if request else None
             if table is None or count <= table.total:
                 continue
             if free_on is None:
@@ -94,7 +107,7 @@ class CapacityBound:
         for request, count in wanted.items():
             if not request:
                 continue
-            table, amounts = self._tables[request][1], self.amounts_of
+            table, amounts = self._without_filters(request), self.amounts_of
             as_much = table.requests_as_much
             count += sum(1 for t in victims if not t.best_effort and as_much(amounts(t)))
             if count <= table.total:
@@ -150,9 +163,9 @@ class _Table:
         self._request = request
         self._rejected = None if rejected is None else rejected.tolist()
         fitting = np.zeros(len(free), np.int64)
-        fitting[rows] = np.minimum.reduce(
-            [free[rows, position] // amount for position, amount in request]
-        ).clip(0)
+        counts = [free[rows, position] // amount for position, amount in request]
+        least = counts[0] if len(counts) == 1 else np.minimum.reduce(counts)
+        fitting[rows] = np.maximum(least, 0)
         if rejected is not None:
             fitting[rejected] = 0
         self._fitting: list[int] = fitting.tolist()

@@ -46,7 +46,7 @@ class FailedJobs:
 
     def worth_trying(self, job: Job) -> bool:
         """Whether the job requests less than the smallest failed job of its signature."""
-        if not self._enabled:
+        if not self._smallest:
             return True
         failed = self._smallest.get(signature(job))
         return failed is None or _easier(_requests(job), failed)

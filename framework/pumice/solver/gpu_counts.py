@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,11 +15,16 @@ from pumice.model.task import Task
 def gpus_in(nodes: NodeTable, column: np.ndarray) -> np.ndarray:
     """Per node, the GPUs in a column (idle, future idle, allocatable), MIG included."""
     total = np.zeros(len(nodes))
-    for name, position in nodes.dimensions.position.items():
-        weight = 1 if name == GPU else mig_gpus(name)
-        if weight:
-            total += column[:, position] * (weight / 1000)
+    for position, weight in _gpu_weights(nodes.dimensions.names):
+        total += column[:, position] * weight
     return total
+
+
+@lru_cache(maxsize=64)
+def _gpu_weights(names: tuple[str, ...]) -> tuple[tuple[int, float], ...]:
+    """Positions of the resources that count as GPUs, and how many GPUs a thousandth is."""
+    weights = ((1 if name == GPU else mig_gpus(name)) / 1000 for name in names)
+    return tuple((position, weight) for position, weight in enumerate(weights) if weight)
 
 
 def idle_gpus(nodes: NodeTable) -> np.ndarray:

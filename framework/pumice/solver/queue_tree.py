@@ -88,23 +88,23 @@ class QueueTree:
         added: dict[str, list[Entry]] = {}
         for entry in more:
             added.setdefault(entry[1].queue, []).append(entry)
-        entries, leaves = ranking.refresh(), list[tuple[str, str, RankedLeaf]]()
+        entries, made = ranking.refresh(), dict[str, RankedLeaf]()
         for name in {**entries, **added}:
             if not of_queue(name) or not takes_jobs(session, name):
                 continue
-            own = added.get(name, ())
-            uids = [job.uid for _, job in own]
-            first = ranking.first_uid(name, keep)
-            if first is not None:
-                uids.append(first)
-            if uids:
-                jobs = RankedLeaf(
-                    entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
-                )
-                for rank, job in own:
-                    jobs.push(job, rank)
-                if len(jobs):
-                    leaves.append((min(uids), name, jobs))
+            jobs = RankedLeaf(
+                entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
+            )
+            for rank, job in added.get(name, ()):
+                jobs.push(job, rank)
+            if len(jobs):
+                made[name] = jobs
+        leaves = [("", name, jobs) for name, jobs in made.items()]
+        if len(leaves) > 1:  # a single queue is compared with no other
+            leaves = [
+                (_first_uid(ranking, name, keep, added.get(name, ())), name, jobs)
+                for _, name, jobs in leaves
+            ]
         for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
             limit.uid = first
             leaf = tree._branches[name] = _Branch(session.queues[name])
@@ -203,29 +203,35 @@ class QueueTree:
         return not before if self._victims else before
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:
-        if not left:
-            return not self._victims
-        if not right:
-            return self._victims
-        l_leaf = left if left.children is None else self._best_leaf(left)
-        r_leaf = right if right.children is None else self._best_leaf(right)
-        before = self._before
-        if self._victims:
-            l_lost, r_lost = self._victims_of(l_leaf), self._victims_of(r_leaf)
-            return not before(left.queue, right.queue, None, None, l_lost, r_lost)
-        l_job, r_job = _top_job(l_leaf), _top_job(r_leaf)
-        return before(left.queue, right.queue, l_job, r_job, (), ())
-
-    def _victims_of(self, leaf: _Branch) -> list[Job]:
-        return [*self._popped.get(leaf.queue.name, ()), _top_job(leaf)]
-
-    @staticmethod
-    def _best_leaf(branch: _Branch) -> _Branch:
-        while branch.children is not None:
-            branch = branch.children.top
-        return branch
+        victims = self._victims
+        l_leaf, l_job = _first(left)
+        if l_job is None:
+            return not victims
+        r_leaf, r_job = _first(right)
+        if r_job is None:
+            return victims
+        if victims:
+            popped = self._popped
+            l_lost = [*popped.get(l_leaf.queue.name, ()), l_job]
+            r_lost = [*popped.get(r_leaf.queue.name, ()), r_job]
+            return not self._before(left.queue, right.queue, None, None, l_lost, r_lost)
+        return self._before(left.queue, right.queue, l_job, r_job, (), ())
 
 
-def _top_job(leaf: _Branch) -> Job:
-    assert leaf.jobs is not None
-    return leaf.jobs.top
+def _first(branch: _Branch) -> tuple[_Branch, Job | None]:
+    """The leaf that is served first below a branch, and its first job; None: it is empty."""
+    while branch.children is not None:
+        child = branch.children.peek()
+        if child is None:
+            return branch, None
+        branch = child
+    return branch, None if branch.jobs is None else branch.jobs.peek()
+
+
+def _first_uid(
+    ranking: RankedJobs, queue: str, keep: Callable[[Job], bool], added: Iterable[Entry]
+) -> str:
+    """The smallest uid among the jobs of a queue; it has some."""
+    uids = [job.uid for _, job in added]
+    first = ranking.first_uid(queue, keep)
+    return min(uids if first is None else [*uids, first])

@@ -178,6 +178,11 @@ class RankedLeaf:
         assert best is not None
         return best[0][1]
 
+    def peek(self) -> Job | None:
+        """The first job; None: the leaf is empty."""
+        best = self._best()
+        return None if best is None else best[0][1]
+
     def push(self, job: Job, rank: Any = None) -> None:
         self._added.append((self._key(job) if rank is None else rank, job))
         self._first = None

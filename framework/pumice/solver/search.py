@@ -67,6 +67,8 @@ class Solver:
         """Simulations run so far, over all jobs."""
         self.refused = 0
         """Plans that were dropped without a simulation."""
+        self.considered = 0
+        """Groups of victims that the last search considered."""
         self.exhausted = False
         """Whether the last search ended because its budget was used up."""
 
@@ -86,12 +88,12 @@ class Solver:
 
     def solve(self, job: Job, feasible: Iterable[int]) -> Statement | None:
         """A statement that evicts for the job's next batch and pipelines it, or None."""
-        self.exhausted = False
+        self.exhausted, self.considered = False, 0
         if not takes_jobs(self._session, job.queue):
             return None
         used_before = used_count(job)
         tasks = self.batch(job)
-        rows = np.unique(np.fromiter(feasible, np.intp))
+        rows = sorted_rows(feasible)
         exact = self._rules.exact
         with Statement(self._session, exact=exact) as statement:
             steps = Steps(
@@ -111,6 +113,8 @@ class Solver:
             finally:
                 self.simulations += steps.simulations
                 self.refused += steps.refused
+                self.considered = steps.considered
+                self._record(job, steps)
             if found and is_gang_satisfied(job) and used_count(job) > used_before:
                 saved = Statement(self._session, exact=exact)
                 saved.merge(statement)
@@ -118,3 +122,22 @@ class Solver:
             # Rolled back, not discarded: tasks must not record a simulation as a last transaction.
             statement.rollback(0)
         return None
+
+    def _record(self, job: Job, steps: Steps) -> None:
+        ledger = self._session.ledger
+        if ledger is not None:
+            ledger.search(
+                job,
+                considered=steps.considered,
+                simulated=steps.simulations,
+                dropped=steps.refused,
+                refused=steps.invalid,
+            )
+
+
+def sorted_rows(rows: Iterable[int]) -> np.ndarray:
+    """Rows in ascending order, each once."""
+    if isinstance(rows, np.ndarray):
+        given = rows.astype(np.intp, copy=False)
+        return given if bool((given[1:] > given[:-1]).all()) else np.unique(given)
+    return np.unique(np.fromiter(rows, np.intp))

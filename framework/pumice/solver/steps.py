@@ -92,6 +92,10 @@ class Steps:
         """Whether an undo may have left stale releases."""
         self.simulations = 0
         self.refused = 0
+        self.considered = 0
+        """Groups of victims that were added to plans."""
+        self.invalid = 0
+        """Plans that place the claimant and that the validator refused."""
 
     def run(self) -> bool:
         """Whether there is a plan; the statement then holds it."""
@@ -121,6 +125,7 @@ class Steps:
             if group is None or group.tasks[0].uid in plan.recorded_uids:
                 continue
             plan.add(group)
+            self.considered += 1
             if self._passes(filters, plan) and self._try(plan, recorded):
                 return True
         return False
@@ -188,6 +193,7 @@ class Steps:
                 if self._rules.validator(plan):
                     self._record([*plan.recorded, *trial.groups])
                     return True
+                self.invalid += 1
                 self._simulation.expects_refusals = True
             if outcome is not Outcome.NOT_PLACED:
                 # KAI leaves the rows of a refused plan open for the rest of the step.

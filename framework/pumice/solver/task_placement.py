@@ -56,7 +56,10 @@ class TaskPlacer:
             accepts=lambda row: queries.predicate(task, row) is None,
             accepts_many=lambda others: queries.verdicts(task, others).ok,
         )
-        return any(self._place_on(task, row) for row in candidates)
+        for row in candidates:  # noqa: SIM110  (a hot path: no frame for a generator)
+            if self._place_on(task, row):
+                return True
+        return False
 
     def _scores(self, task: Task, rows: np.ndarray | None) -> np.ndarray:
         """The score of each row; minus infinity where the task does not fit into future idle."""

@@ -94,7 +94,16 @@ class TestRun:
                     "jobs": [
                         {
                             "job": "ns/pair", "queue": "q", "phase": "Inqueue",
-                            "ready": 2, "pending": 0, "reason": "",
+                            "ready": 2, "pending": 0, "code": "", "reason": "",
+                            "conditions": [
+                                {
+                                    "type": "Scheduled", "status": "True",
+                                    "transitionID": "cycle-1",
+                                    "lastTransitionTime": "2026-01-01T12:00:01Z",
+                                    "reason": "tasks in gang are ready to be scheduled",
+                                    "message": "",
+                                }
+                            ],
                         }
                     ],
                     "faults": [],
@@ -134,11 +143,17 @@ class TestRun:
         files(pod("x"), pod("y", cpu="2"))
         (cycle,) = as_json()["cycles"]
         assert cycle["binds"] == []
-        assert "Insufficient cpu" in cycle["jobs"][0]["reason"]
+        (job,) = cycle["jobs"]
+        assert job["code"] == "TooLarge"
+        assert job["reason"] == "the gang asks for 3 cpu, all nodes together have 2"
+        waiting = job["conditions"][-1]
+        assert (waiting["type"], waiting["reason"]) == ("Waiting", "TooLarge")
+        assert waiting["message"] == job["reason"]
+        assert waiting["lastTransitionTime"].endswith("Z")
         table = run()
         assert table.exit_code == 0
         assert "WAITING" in table.stdout
-        assert "Insufficient cpu" in " ".join(table.stdout.split())
+        assert "TooLarge: the gang asks for 3 cpu" in " ".join(table.stdout.split())
         assert table.stdout.splitlines()[-1] == "1 cycle: 0 bound, 0 evicted; 1 job waits"
 
     def test_bound_pods_run_in_the_next_cycle(self, files):

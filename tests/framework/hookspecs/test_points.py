@@ -54,7 +54,6 @@ BRIEF = {
     "pre_bind",
     "pre_bind_rollback",
     "bind_request_mutate",
-    "http_handlers",
 }
 """Their first sentence refers to another point, or states the moment and the answer."""
 

@@ -101,7 +101,7 @@ def test_an_unexpected_outcome_fails_and_is_reported(run, expect, reported):
 def test_a_failure_reports_why_the_job_waits(run):
     result = run(scenario({"binds": {"ns/z": "a"}}, BIG))
     assert result.reasons[0][0] == "ns/job"
-    assert "Insufficient cpu" in result.reasons[0][1] or "not ready" in result.reasons[0][1]
+    assert result.reasons[0][1] == "z asks for 9 cpu, the largest node has 2"
 
 
 def test_evictions_are_compared_without_order_and_over_all_cycles(run):

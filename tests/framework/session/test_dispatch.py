@@ -4,7 +4,7 @@ import pytest
 
 from pumice import PERMIT, REJECT, Plugin, Refusal, hookimpl
 from pumice.hookspecs import POINTS
-from pumice.session.dispatch import bind, implementations
+from pumice.session.dispatch import answering, bind, implementations
 from tests.framework._build import World, plugin_entry, policy
 
 
@@ -200,3 +200,12 @@ def test_an_implementation_knows_where_it_comes_from():
     )[0]
     assert impl.source == "pumice-tests 1.0"
     assert plugin is opened.plugins["named"]
+
+
+def test_only_plugins_that_are_enabled_for_a_point_answer_it():
+    opened = session([Named])
+    bound = (plugin_entry(Named), opened.plugins["named"])
+    by_point = answering(POINTS, [[], [bound]])
+    assert by_point["job_valid"] == [[], [bound]]
+    assert "overused" not in by_point
+    assert answering({"overused"}, [[bound]]) == {}

@@ -92,3 +92,12 @@ def test_a_key_heap_pops_as_heapq_does(values):
     assert [heap.pop() for _ in values] == [
         -v for v in heapq.nsmallest(len(values), [-v for v in values])
     ]
+
+
+@pytest.mark.parametrize("heap", [LiveHeap(lambda left, right: left < right), KeyHeap(lambda x: x)])
+def test_peek_shows_the_first_element_and_leaves_it(heap):
+    assert heap.peek() is None
+    for value in (3, 1, 2):
+        heap.push(value)
+    assert heap.peek() == heap.top == 1
+    assert len(heap) == 3

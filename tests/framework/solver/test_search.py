@@ -1,5 +1,6 @@
 """The solver as a third-party action uses it: plans, validators, budgets, no trace."""
 
+import numpy as np
 import pytest
 
 from pumice import Action
@@ -11,6 +12,7 @@ from pumice.scheduler import Scheduler
 from pumice.solver import Solver
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.queue_tree import QueueTree
+from pumice.solver.search import sorted_rows
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, pipelined, policy
 from tests.framework.solver._search import FAIR, GOING, MOVED, Search, crowded
@@ -261,7 +263,7 @@ class TestBudget:
         backend = MemoryBackend(world.inventory, now=world.now)
         decisions = Scheduler(backend, made, verify=True).run_once()
         reason = next(state.reason for state in decisions.jobs if state.job == "ns/x")
-        assert ("solve_reclaim gave up after its budget of simulations" in reason) is reported
+        assert ("solve_reclaim: gave up after its budget of simulations" in reason) is reported
         assert decisions.evictions == []
 
 
@@ -316,3 +318,10 @@ def test_a_job_of_a_queue_with_children_is_not_solved() -> None:
     world.queue("below", 1, parent="a")
     world.job("x", "a", ask())
     assert Search(world).solve("x") is None
+
+
+@pytest.mark.parametrize(
+    "rows", [[2, 0, 2, 1], np.array([2, 0, 2, 1]), np.array([0, 1, 2]), range(3)]
+)
+def test_rows_are_searched_in_order_and_once(rows):
+    assert sorted_rows(rows).tolist() == [0, 1, 2]

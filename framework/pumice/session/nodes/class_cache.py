@@ -126,7 +126,7 @@ class ClassCache:
     @property
     def fits_somewhere(self) -> bool:
         """Whether some node accepts the task and has enough future idle."""
-        return bool(((self.missing_dimension == 0) & (self.codes == 0)).any())
+        return bool(np.count_nonzero((self.missing_dimension == 0) & (self.codes == 0)))
 
     def refresh_scores(self, task: Task) -> None:
         """Bring the scores, but not the totals, up to date with the node table."""
@@ -263,7 +263,7 @@ class ClassCache:
 def merge(into: NodeVerdicts, verdicts: NodeVerdicts) -> None:
     """Add a later plugin's objections on the nodes to which no earlier one objected."""
     fresh = (into.codes == 0) & (verdicts.codes != 0)
-    if fresh.any():
+    if np.count_nonzero(fresh):  # quicker than any()
         into.codes[fresh] = verdicts.codes[fresh]
         into.reasons[fresh] = verdicts.reasons[fresh]
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pumice.errors import InvariantError
+from pumice.model.cursors import RowCursor
 from pumice.model.fitting import RequestFit
-from pumice.model.gpu.request import GPU
+from pumice.model.gpu.request import GPU, GpuRequest
 from pumice.model.gpu.shares import WHOLE_GPU, gpu_memory
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
@@ -35,8 +37,54 @@ def fits_rows(session: Session, task: Task, rows: np.ndarray | None, *, idle: bo
     if task.best_effort:
         return np.ones(len(nodes) if rows is None else len(rows), bool)
     fits = queries.fits_idle(task, rows) if idle else queries.fits_future(task, rows)
+    if not task.gpu.shared:
+        return fits
+    if queries.device_fits is not None:
+        enough = queries.device_fits.mask(task, idle=idle)
+        usable: np.ndarray = fits & (enough if rows is None else enough[rows])
+        return usable
     every = nodes.all_rows if rows is None else rows
     return _with_devices(fits, nodes, task, every, nodes.idle if idle else nodes.future_idle)
+
+
+class DeviceFits:
+    """Which nodes have the devices for a share of GPUs, refreshed for changed rows only."""
+
+    def __init__(self, nodes: NodeTable, *, verify: bool = False) -> None:
+        self._nodes = nodes
+        self._verify = verify
+        self._masks: dict[tuple[GpuRequest, bool], tuple[RowCursor, np.ndarray]] = {}
+
+    def mask(self, task: Task, *, idle: bool) -> np.ndarray:
+        """Mask over all nodes; do not write to it. CPU and memory are not looked at."""
+        key = (task.gpu, idle)
+        found = self._masks.get(key)
+        if found is None:
+            found = self._masks[key] = (RowCursor(self._nodes), np.zeros(len(self._nodes), bool))
+        cursor, mask = found
+        rows = cursor.changed()
+        if rows is None:
+            mask[:] = self._asked(task, self._nodes.all_rows, idle)
+        elif rows:
+            changed = np.array(rows)
+            mask[changed] = self._asked(task, changed, idle)
+        if self._verify:
+            self._compare(task, mask, idle)
+        return mask
+
+    def _asked(self, task: Task, rows: np.ndarray, idle: bool) -> np.ndarray:
+        nodes = self._nodes
+        column = nodes.idle if idle else nodes.future_idle
+        return _with_devices(np.ones(len(rows), bool), nodes, task, rows, column)
+
+    def _compare(self, task: Task, mask: np.ndarray, idle: bool) -> None:
+        wrong = np.flatnonzero(mask != self._asked(task, self._nodes.all_rows, idle))
+        if len(wrong):
+            raise InvariantError(
+                f"whether task {task.key} finds devices on node "
+                f"{self._nodes.names[int(wrong[0])]} is cached wrongly",
+                hint="GPU groups of a node were changed without a touch of its row",
+            )
 
 
 def _with_devices(

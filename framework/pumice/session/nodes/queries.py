@@ -14,6 +14,7 @@ from pumice.session.answer_checks import fit_error
 from pumice.session.nodes.best_rows import FEW_TRIES, best_rows_first
 from pumice.session.nodes.class_cache import merge
 from pumice.session.nodes.classes import TaskClass, TaskClasses
+from pumice.session.nodes.gpu_devices import DeviceFits
 from pumice.session.nodes.voters import filter_voters, score_voters
 from pumice.verdicts import REASONS, Code, FitError, NodeVerdicts
 
@@ -53,6 +54,10 @@ class NodeQueries:
         self._classes = TaskClasses(session, preparing, filters, scorers, verify=verify)
         self.one_by_one = FEW_TRIES if session.uses("node_cache") else 0
         """How many of the best nodes are asked one by one before all others are."""
+        self.device_fits = (
+            DeviceFits(session.nodes, verify=verify) if session.uses("node_cache") else None
+        )
+        """Which nodes have devices for shares of GPUs; None: asked every time."""
         self._has_pre_order = session.ask.has("node_pre_order")
         self._shares_reasons = session.uses("node_cache")
         self._insufficient = [
@@ -201,7 +206,7 @@ class NodeQueries:
         cached = cache.future_totals.copy() if rows is None else cache.future_scores[rows]
         total = self._add_uncached(task, found, rows, cached)
         out = np.isnan(total)
-        if out.any():
+        if np.count_nonzero(out):  # quicker than any()
             total[out] = -np.inf
         return total
 
@@ -294,7 +299,10 @@ class NodeQueries:
             name = self._session.ask.best_node(task, buckets)
             if name is not None:
                 return self._nodes.row_of[name]
-        return int(rows[int(np.nan_to_num(scores, nan=-np.inf).argmax())])
+        best = int(scores.argmax())
+        if scores[best] != scores[best]:  # argmax takes NaN for the highest
+            best = int(np.where(np.isnan(scores), -np.inf, scores).argmax())
+        return int(rows[best])
 
     # -- explaining
 

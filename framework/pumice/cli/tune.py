@@ -1,0 +1,127 @@
+"""``pumice tune``: search the options of a policy by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pumice._replace import replace_file
+from pumice.cli._options import output_option, set_option
+from pumice.cli._output import add_row, make_table, print_json, print_table
+from pumice.cli._progress import ProgressBar
+from pumice.cli._simulation import (
+    read_seeds,
+    settings_of,
+    trace_options,
+    trace_source,
+    warn,
+)
+from pumice.config import load_policy
+from pumice.config.presets import preset_names
+from pumice.discovery import Catalog
+from pumice.simulation.report.front import front_page
+from pumice.simulation.report.page import shown
+from pumice.simulation.runs import PolicySource, load_workload
+from pumice.simulation.search import Range, Trial, check, front, higher_is_better, search
+
+
+@click.command("tune")
+@click.argument("trace")
+@click.argument("policy")
+@click.option(
+    "--over",
+    "spans",
+    multiple=True,
+    required=True,
+    metavar="KEY=LOW..HIGH",
+    help="A setting and its values, or KEY=ONE,OTHER; may be repeated.",
+)
+@click.option(
+    "--for",
+    "goals",
+    multiple=True,
+    default=("delay.p95",),
+    show_default=True,
+    metavar="FIGURE",
+    help="What is to be best; may be repeated.",
+)
+@click.option(
+    "--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations."
+)
+@set_option
+@trace_options
+@click.option(
+    "--seeds", default="1", show_default=True, callback=read_seeds, help="Runs of each trial."
+)
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with the front."
+)
+@output_option
+def command(
+    trace: str,
+    policy: str,
+    spans: tuple[str, ...],
+    goals: tuple[str, ...],
+    trials: int,
+    overrides: tuple[str, ...],
+    seeds: list[int],
+    report: Path | None,
+    output: str,
+    **given: Any,
+) -> None:
+    """Search settings of a policy with which a figure of the simulation of TRACE is best.
+
+    POLICY is a policy file or the name of a preset. With several figures (--for) the trials that
+    no other beats in all of them are shown.
+    """
+    chosen = PolicySource(Path(policy).stem, file=policy, overrides=overrides)
+    if policy in preset_names():
+        chosen = PolicySource(policy, preset=policy, overrides=overrides)
+    load_policy(chosen.file, preset=chosen.preset, overrides=chosen.overrides)
+    ranges = [Range.of(span) for span in spans]
+    for span in ranges:
+        check(chosen, span)
+    catalog = Catalog()
+    better_high = [higher_is_better(goal, catalog) for goal in goals]
+    source = trace_source(trace, given)
+    warn(load_workload(source, seeds[0]).warnings)
+    with ProgressBar("trials") as bar:
+        done = search(
+            source,
+            chosen,
+            ranges,
+            goals,
+            seeds,
+            settings_of(given),
+            trials=trials,
+            processes=given["processes"],
+            report=bar.update,
+        )
+    best = front(done, better_high)
+    if report is not None:
+        replace_file(report, front_page(done, best, goals, title=f"{policy} tuned").encode())
+    if output == "json":
+        shape = {"trials": _plain(done, goals), "best": _plain(best, goals)}
+        print_json({"policy": policy, "goals": list(goals), **shape})
+        return
+    table = make_table(*(span.key for span in ranges), *goals)
+    for trial in best:
+        figures = (shown(g, v) for g, v in zip(goals, trial.figures, strict=True))
+        add_row(table, *trial.values.values(), *figures)
+    print_table(table)
+
+
+def _plain(trials: Sequence[Trial], goals: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "values": dict(trial.values),
+            "figures": {
+                goal: None if value != value else value
+                for goal, value in zip(goals, trial.figures, strict=True)
+            },
+        }
+        for trial in trials
+    ]

@@ -1,0 +1,310 @@
+"""The ledger that explanations are made from: per job, equal rows counted, memory bounded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pumice.combine import (
+    All,
+    Answer,
+    Any_,
+    First,
+    FirstError,
+    FirstPlugin,
+    FirstTierAll,
+    Impl,
+    Rule,
+    TieredIntersection,
+    Vote,
+)
+from pumice.explain.details import details_of
+from pumice.ledger import Ledger
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
+from pumice.solver.plan import Plan
+from pumice.verdicts import EvictionContext, VoteDetails
+
+if TYPE_CHECKING:
+    from pumice.hookspecs import ExtensionPoint
+    from pumice.plugin import Plugin
+    from pumice.session.operations import Operation
+
+_PENDING, _PIPELINED = TaskStatus.PENDING, TaskStatus.PIPELINED
+_MOST_QUESTIONS = 200
+"""Victim votes that are stored for one job in one action; later ones are only counted."""
+_MOST_SPARED = 200
+"""Protected victims that are stored for one job."""
+
+WATCHED = frozenset(
+    {
+        "job_valid", "job_enqueueable", "job_starving", "job_pipelined", "sub_job_pipelined",
+        "overused", "preemptive", "allocatable", "preemptable", "reclaimable", "unified_evictable",
+        "protected", "can_reclaim_resources", "reclaim_victim_filter", "preempt_victim_filter",
+        "reclaim_scenario_validator", "preempt_scenario_validator",
+        "is_job_over_queue_capacity", "is_non_preemptible_job_over_queue_quota",
+    }
+)  # fmt: skip
+"""The extension points whose objections explain why a job waits."""
+
+
+@dataclass(slots=True)
+class Objection:
+    """The objections of one plugin at one extension point, made to one job in one action."""
+
+    action: str
+    point: str
+    plugin: str
+    tier: int
+    count: int
+    """How often it objected."""
+    details: VoteDetails | None
+    """What the first of them was based on, as far as the plugin says."""
+    answer: Any = None
+    """The first answer, where it is a text or a refusal."""
+
+
+@dataclass(slots=True)
+class VictimVote:
+    """Which candidates one plugin names, of those that it was asked about."""
+
+    plugin: str
+    tier: int
+    named: Sequence[Task] | None
+    """None: it abstained."""
+
+
+@dataclass(slots=True)
+class VictimQuestion:
+    """One question for victims, and how the plugins voted."""
+
+    action: str
+    point: str
+    subject: Any
+    """The task, or the context, that victims were sought for."""
+    candidates: Sequence[Task]
+    allowed: Sequence[Task]
+    votes: Sequence[VictimVote]
+
+
+@dataclass(slots=True)
+class Spared:
+    """A task or job that a plugin protects."""
+
+    action: str
+    point: str
+    plugin: str
+    tier: int
+    reason: str
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """What happened to one job in one cycle."""
+
+    objections: dict[tuple[str, str, str], Objection] = field(default_factory=dict)
+    questions: list[VictimQuestion] = field(default_factory=list)
+    not_stored: Counter[str] = field(default_factory=Counter)
+    """By action: victim votes beyond the limit."""
+    asked: Counter[str] = field(default_factory=Counter)
+    """By action: victim votes."""
+    spared: dict[str, Spared] = field(default_factory=dict)
+    """By task key or job uid."""
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By action and kind (evict, pipeline, undo …): operations of statements."""
+    ended: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By action and kind (commit, discard, refuse): statements that did or undid something."""
+    searches: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By action: how many plans were simulated, dropped before that, and refused after it."""
+
+
+class JobLedger(Ledger):
+    """Records, for every job or for some, the objections that it met and what was tried for it.
+
+    Only objections are recorded, and equal ones counted, so that a cycle costs little more and a
+    job takes bounded memory. It holds one cycle: the records refer to the tasks of the session, so
+    they are read before the next cycle begins.
+    """
+
+    __slots__ = ("_action", "_focus", "_votes", "by_job", "served")
+    records_alike = False
+
+    def __init__(self, jobs: Sequence[str] | None = None) -> None:
+        """``jobs``: the uids of the jobs to record; None: all."""
+        super().__init__(None, sorted(WATCHED))
+        self._focus = None if jobs is None else frozenset(jobs)
+        self._action = ""
+        self._votes: list[VictimVote] = []
+        self.by_job: dict[str, JobRecord] = {}
+        """What happened to each job in this cycle."""
+        self.served: dict[str, list[str]] = {}
+        """By action: the jobs in the order in which they had their turns."""
+
+    # -- where it happens
+
+    def begin(self, cycle: int) -> None:
+        """A cycle begins: what was recorded of the last one is dropped."""
+        self.cycle, self.by_job, self.served, self._action = cycle, {}, {}, ""
+
+    def turn(self, job: Job | None) -> None:
+        """It is a job's turn, or that of none."""
+        self.job = job
+        if job is not None:
+            self.served.setdefault(self._action, []).append(job.uid)
+
+    def record(self, event: str, **facts: Any) -> None:
+        """Only the beginning of an action counts."""
+        if event == "action":
+            self._action = facts["name"]
+
+    def of(self, job: Job | None) -> JobRecord | None:
+        """The record of a job; None: it is not recorded."""
+        if job is None:
+            return None
+        record = self.by_job.get(job.uid)
+        if record is None and (self._focus is None or job.uid in self._focus):
+            record = self.by_job[job.uid] = JobRecord()
+        return record
+
+    # -- statements and searches
+
+    def operation(self, event: str, op: Operation, node: str) -> None:
+        """Count an operation of the job whose turn it is."""
+        record = self.of(self.job)
+        if record is not None:
+            record.operations[self._action, event] += 1
+
+    def closed(self, event: str, kinds: Sequence[str], reason: str = "") -> None:
+        """Count the end of a statement that did something."""
+        record = self.of(self.job) if kinds else None
+        if record is not None:
+            record.ended[self._action, event] += 1
+
+    def note(self, job: Job, action: str, code: str, text: str) -> None:
+        """The session stores notes itself."""
+
+    def search(self, job: Job, **counts: int) -> None:
+        """Record what the solver did for a job."""
+        record = self.of(job)
+        if record is not None:
+            record.searches[self._action] = counts
+
+    # -- votes
+
+    def voter(self, point: ExtensionPoint, impl: Impl, plugin: Plugin, tier: int) -> Impl:
+        """The same implementation, recording its objections."""
+        if isinstance(point.rule, TieredIntersection):
+            return replace(impl, fn=self._naming(impl, tier))
+        objects = _OBJECTS.get(type(point.rule))
+        if objects is None:
+            return impl
+        ask, name = impl.fn, point.name
+
+        def watched(*args: Any) -> Any:
+            answer = ask(*args)
+            if objects(answer):
+                self._object(name, impl.plugin, plugin, tier, args, answer)
+            return answer
+
+        return replace(impl, fn=watched)
+
+    def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
+        """The same combined question; one for victims is recorded with its votes."""
+        if not isinstance(point.rule, TieredIntersection):
+            return combined
+        name = point.name
+
+        def asked(subject: Any, candidates: Sequence[Task]) -> Sequence[Task]:
+            self._votes = []
+            allowed: Sequence[Task] = combined(subject, candidates)
+            record = self.of(self.job or _job_of(subject))
+            if record is not None:
+                action = self._action
+                record.asked[action] += 1
+                if record.asked[action] <= _MOST_QUESTIONS:
+                    votes = self._votes
+                    record.questions.append(
+                        VictimQuestion(action, name, subject, candidates, allowed, votes)
+                    )
+                else:
+                    record.not_stored[action] += 1
+            return allowed
+
+        return asked
+
+    def _naming(self, impl: Impl, tier: int) -> Answer:
+        ask, plugin = impl.fn, impl.plugin
+
+        def named(subject: Any, candidates: Sequence[Task]) -> Any:
+            answer = ask(subject, candidates)
+            self._votes.append(VictimVote(plugin, tier, answer))
+            return answer
+
+        return named
+
+    def _object(
+        self, point: str, name: str, plugin: Plugin, tier: int, args: Sequence[Any], answer: Any
+    ) -> None:
+        job = self.job or _job_of(*args)
+        if job is None or not (job.by_status[_PENDING] or job.by_status[_PIPELINED]):
+            return  # nothing is explained to a job that waits for nothing
+        record = self.of(job)
+        if record is None:
+            return
+        if point in ("protected", "reclaim_victim_filter", "preempt_victim_filter"):
+            self._spare(record, point, plugin, tier, args, answer)
+            return
+        key = (self._action, point, name)
+        known = record.objections.get(key)
+        if known is None:
+            details = details_of(plugin, point, args)
+            kept = None if isinstance(answer, bool | int) else answer
+            record.objections[key] = Objection(self._action, point, name, tier, 1, details, kept)
+        else:
+            known.count += 1
+
+    def _spare(
+        self,
+        record: JobRecord,
+        point: str,
+        plugin: Plugin,
+        tier: int,
+        args: Sequence[Any],
+        answer: Any,
+    ) -> None:
+        victim = args[0] if point == "protected" else args[1]
+        key = victim.key if isinstance(victim, Task) else victim.uid
+        if key not in record.spared and len(record.spared) < _MOST_SPARED:
+            reason = answer if isinstance(answer, str) else ""
+            if not reason:
+                details = details_of(plugin, point, args)
+                reason = details.text if details is not None else ""
+            record.spared[key] = Spared(self._action, point, plugin.name, tier, reason)
+
+
+def _job_of(*args: Any) -> Job | None:
+    for arg in args:
+        match arg:
+            case Job():
+                return arg
+            case Task():
+                return arg.job
+            case EvictionContext():
+                return arg.job
+            case Plan():
+                return arg.preemptor
+    return None
+
+
+_OBJECTS: dict[type[Rule], Callable[[Any], bool]] = {
+    All: lambda answer: answer is False,
+    Any_: lambda answer: answer is True,
+    Vote: lambda answer: answer is not None and answer < 0,
+    FirstTierAll: lambda answer: answer is False,
+    First: lambda answer: answer is not None,
+    FirstError: lambda answer: answer is not None,
+    FirstPlugin: lambda answer: answer is not None and answer is not True,
+}
+"""By rule: whether an answer is an objection."""

@@ -1,0 +1,61 @@
+"""The embedded cluster of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pumice.backends.memory import MemoryBackend
+from pumice.decisions import JobState
+from pumice.model.facts import Node, Pod, PodGroup
+
+
+class SimulatedCluster(MemoryBackend):
+    """The embedded cluster, with jobs and nodes that come and go."""
+
+    def set_time(self, now: float) -> None:
+        """Let it be this time, in epoch seconds."""
+        self._now = now
+
+    def submit(self, group: PodGroup, pods: Iterable[Pod]) -> None:
+        """A job has come."""
+        self._inventory.groups[group.uid] = group
+        for pod in pods:
+            self._inventory.pods[pod.uid] = pod
+
+    def remove(self, group: str, pods: Iterable[str]) -> None:
+        """A job is done."""
+        del self._inventory.groups[group]
+        for uid in pods:
+            del self._inventory.pods[uid]
+
+    def _write_status(self, state: JobState) -> None:
+        """Write what has changed; a condition that only states the cycle anew is no change."""
+        group = self._inventory.groups.get(state.job)
+        if group is None:
+            return
+        decided = (state.phase, state.last_start, state.stale_since)
+        if (group.phase, group.last_start, group.stale_since) != decided or not all(
+            any(_same(old, new) for old in group.conditions) for new in state.conditions
+        ):
+            super()._write_status(state)
+
+    def lose(self, node: str) -> list[str]:
+        """Remove a node; returns the uids of the pods that ran on it, which are pending again."""
+        del self._inventory.nodes[node]
+        uids = [uid for uid, pod in self._inventory.pods.items() if pod.node_name == node]
+        for uid in uids:
+            self._end(uid)
+        return uids
+
+    def join(self, node: Node) -> None:
+        """A node has come."""
+        self._inventory.nodes[node.name] = node
+
+
+_OF_THE_CYCLE = ("transitionID", "lastTransitionTime")
+
+
+def _same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether two conditions say the same, at whatever time."""
+    return all(old.get(key) == value for key, value in new.items() if key not in _OF_THE_CYCLE)

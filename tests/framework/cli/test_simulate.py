@@ -1,0 +1,136 @@
+"""``pumice simulate``: policies side by side, the report, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pumice.cli import main
+from pumice.cli._progress import line
+
+SMALL = ["synthetic", "--trace-option", "jobs=12", "--trace-option", "gpus=16", "--processes", "1"]
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(main, ["simulate", *map(str, args)])
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> list[object]:
+    table = 'actions = ["enqueue", "allocate"]\n[[tiers]]\nplugins = ["gang", "predicates", "{}"]\n'
+    arguments: list[object] = []
+    for name in ("binpack", "nodeorder"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(table.format(name))
+        arguments += ["-c", path]
+    return arguments
+
+
+def test_policies_are_compared_side_by_side(policies: list[object]) -> None:
+    result = run(*SMALL, *policies)
+    assert result.exit_code == 0, result.output
+    assert re.match(r"figure +binpack +nodeorder\n", result.stdout)
+    assert "delay.p95" in result.stdout
+
+
+def test_json_has_figures_with_confidence_and_runs(policies: list[object]) -> None:
+    result = run(*SMALL, *policies, "--seeds", "1-2", "-o", "json")
+    answer = json.loads(result.stdout)
+    assert answer["policies"] == ["binpack", "nodeorder"]
+    assert answer["seeds"] == [1, 2]
+    delay = answer["figures"]["delay.mean"]["binpack"]
+    runs = [each for each in answer["runs"] if each["policy"] == "binpack"]
+    assert delay["mean"] == pytest.approx(sum(r["figures"]["delay.mean"] for r in runs) / 2)
+    assert delay["within"] >= 0
+    assert answer["figures"]["evictions.for_each_requested"]["binpack"]["mean"] is None
+
+
+def test_the_report_is_the_same_byte_for_byte(policies: list[object], tmp_path: Path) -> None:
+    pages = []
+    for name, processes in (("a.html", "1"), ("b.html", "2")):
+        given = [*SMALL[:-1], processes, "--seeds", "1-2", "--mtbf", "2h"]
+        assert run(*given, *policies, "--report", tmp_path / name).exit_code == 0
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_the_report_has_plots_and_nothing_from_outside(
+    policies: list[object], tmp_path: Path
+) -> None:
+    trace = tmp_path / "<b>.csv"
+    trace.write_text("name,submit,duration,queue,gpus\na,0,60,<script>q,1\nb,1,60,r,1\n")
+    report = tmp_path / "report.html"
+    result = run(trace, "--nodes", "1x1", "--processes", "1", *policies, "--report", report)
+    assert result.exit_code == 0, result.output
+    page = report.read_text()
+    for title in ("Utilisation over time", "Jobs that started", "Evicted pods", "Queue"):
+        assert title in page
+    assert "http" not in page
+    assert "<script" not in page
+    assert "&lt;script&gt;q" in page
+    assert "&lt;b&gt;.csv" in page
+    assert "prefers-color-scheme:dark" in page
+
+
+def test_the_series_are_csv(policies: list[object], tmp_path: Path) -> None:
+    path = tmp_path / "series.csv"
+    assert run(*SMALL, *policies, "--series", path).exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert {row["policy"] for row in rows} == {"binpack", "nodeorder"}
+    assert {row["queue"] for row in rows} >= {"", "queue-4"}
+    assert sum(float(row["used"]) for row in rows if row["queue"]) > 0
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["no.csv"], "no.csv: cannot be read: No such file"),
+        ([*SMALL, "--preset", "volcan"], "volcan"),
+        ([*SMALL, "--nodes", "8"], "--nodes 8: it should be COUNTxGPUS"),
+        ([*SMALL, "--nodes", "1x8:two"], "--nodes 1x8:two: cpu"),
+        ([*SMALL, "--seeds", "3-1"], "has no seed"),
+        ([*SMALL, "--period", "soon"], "should be a duration"),
+        ([*SMALL, "--trace-option", "jobs"], "'jobs' should be NAME=VALUE"),
+        (["t.csv", "--format", "slurm"], "t.csv: cannot be read"),
+        (["slurm", "--format", "slurm"], "no trace named 'slurm' is installed"),
+    ],
+)
+def test_wrong_input_is_refused(args: list[str], message: str) -> None:
+    result = run(*args)
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_nodes_must_be_known(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("name,submit,duration\na,0,60\nb,x,60\n")
+    result = run(trace)
+    assert "does not say which nodes there are" in result.stderr
+    assert "--nodes 60x8" in result.stderr
+    result = run(trace, "--nodes", "1x1", "--bad-rows", "fatal")
+    assert "t.csv:3: submit is 'x', not a number" in result.stderr
+    result = run(trace, "--nodes", "1x1", "--processes", "1", "--set", "scheduler.period=1s")
+    assert result.exit_code == 0, result.output
+    assert "warning: " in result.stderr
+
+
+def test_seeds_that_change_nothing_are_pointed_out(policies: list[object], tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("name,submit,duration\na,0,60\n")
+    given = ["--nodes", "1x1", "--processes", "1", "--seeds", "1-2"]
+    assert "all seeds give the same" in run(trace, *given, *policies).stderr
+
+
+def test_the_bar_shows_rate_and_rest() -> None:
+    shown = line(250, 1000, 10.0)
+    assert "25%" in shown
+    assert "250/1,000 jobs" in shown
+    assert "25/s" in shown
+    assert "0:30 left" in shown
