@@ -12,7 +12,7 @@ PARTS := framework builtin_plugins builtin_actions $(patsubst %/pyproject.toml,%
 DEMO := docs/examples/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format unit scenarios docs bench wheels clean
+.PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -36,6 +36,12 @@ test: lint unit scenarios docs ## everything that must pass, random tests by a s
 
 test-long: $(STAMP) ## the random tests with all their seeds, and other slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m long
+
+test-kubernetes: $(STAMP) control-plane ## the tests against a real kube-apiserver and etcd
+	REQUIRE_CONTROL_PLANE=1 $(BIN)/python -m pytest -m kubernetes contrib/kubernetes
+
+control-plane: ## build kube-apiserver and etcd once, for the tests (needs Go 1.26)
+	@$(PYTHON) contrib/kubernetes/controlplane/binaries.py
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .

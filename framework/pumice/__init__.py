@@ -13,7 +13,7 @@ from pumice.deprecated import finder as _old_names
 if TYPE_CHECKING:
     from pumice import combine
     from pumice.action import Action
-    from pumice.backends import Backend
+    from pumice.backends import Backend, LiveBackend
     from pumice.backends.memory import MemoryBackend
     from pumice.backends.state import ClusterState, load_state, save_state
     from pumice.combine import ABSTAIN, PERMIT, REJECT, SKIP
@@ -133,6 +133,7 @@ _HOME = {
     "JobHeap": "pumice.session.order",
     "JobState": "pumice.decisions",
     "Ledger": "pumice.ledger",
+    "LiveBackend": "pumice.backends",
     "LiveHeap": "pumice.session.heap",
     "LostVictims": "pumice.solver.plan",
     "MIN_RESOURCE": "pumice.model.resources",
@@ -253,6 +254,7 @@ __all__ = [
     "JobHeap",
     "JobState",
     "Ledger",
+    "LiveBackend",
     "LiveHeap",
     "LostVictims",
     "Members",

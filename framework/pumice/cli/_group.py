@@ -29,6 +29,7 @@ COMMANDS = {
         "Explain why a job waits, runs or was evicted.",
     ),
     "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
+    "dump": ("pumice.cli.dump:command", "Write the objects of a live cluster to a file."),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
     "diff": ("pumice.cli.diff:command", "Show what two policies decide differently."),

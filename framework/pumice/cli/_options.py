@@ -50,6 +50,17 @@ def set_option(function: F) -> F:
     )(function)
 
 
+def backend_set_option(function: F) -> F:
+    """``--backend-set KEY=VALUE``, given to the command as ``settings``."""
+    return click.option(
+        "--backend-set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="An option of the backend, as in kubeconfig=FILE; may be repeated.",
+    )(function)
+
+
 def plain_option(function: F) -> F:
     """``--plain NAME``, given to the command as ``plain``."""
     return click.option(

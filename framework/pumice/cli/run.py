@@ -18,9 +18,15 @@ from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
 from pumice.cli._group import LogChoice
-from pumice.cli._options import cycles_output_option, plain_option, policy_options
+from pumice.cli._live import is_live, live_backend, run_live
+from pumice.cli._options import (
+    backend_set_option,
+    cycles_output_option,
+    plain_option,
+    policy_options,
+)
 from pumice.cli._output import print_json, print_json_line
-from pumice.config import Policy, load_policy
+from pumice.config import Policy, PolicyHolder, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -37,7 +43,9 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
 @click.argument("files", nargs=-1, metavar="[FILES...]")
 @policy_options
 @click.option(
-    "--cycles", default=1, type=click.IntRange(1), show_default=True, help="How many cycles."
+    "--cycles",
+    type=click.IntRange(1),
+    help="How many cycles; without it one, or as many as come in a live cluster.",
 )
 @cycles_output_option
 @click.option(
@@ -57,6 +65,8 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     metavar="NAME",
     help="Where the facts come from, by its entry point in the group pumice.backends.",
 )
+@backend_set_option
+@click.option("--dry-run", is_flag=True, help="Decide, and change nothing in a live cluster.")
 @click.option(
     "--state",
     "state_file",
@@ -69,12 +79,14 @@ def command(
     policy: str | None,
     preset: str | None,
     overrides: tuple[str, ...],
-    cycles: int,
+    cycles: int | None,
     output: str,
     hooks: tuple[str, ...],
     check: bool,
     plain: tuple[str, ...],
     backend_name: str,
+    settings: tuple[str, ...],
+    dry_run: bool,
     state_file: Path | None,
 ) -> None:
     """Schedule a cluster and print the decisions.
@@ -86,8 +98,28 @@ def command(
     not exist yet; remove it to start again.
     """
     catalog = Catalog()
-    chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+
+    def load() -> Policy:
+        loaded = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+        return loaded.without(plain)
+
+    chosen = load()
     ledger = _ledger(hooks, catalog, click.get_current_context().obj)
+    cls = catalog.load("backend", backend_name).cls
+    if is_live(cls):
+        _refuse(backend_name, files=files, state=state_file, json=output == "json")
+        _warn(chosen.warnings)
+        live = live_backend(backend_name, cls, settings, chosen, dry_run=dry_run)
+        scheduler = Scheduler(live, PolicyHolder(load), ledger=ledger, verify=check)
+        run_live(
+            live,
+            scheduler,
+            cycles=cycles,
+            output=output,
+            policy_file=Path(policy) if policy else None,
+        )
+        return
+    cycles = cycles or 1
     state = load_state(state_file) if state_file else None
     backend = make_backend(backend_name, files, chosen, catalog, state_file, state)
     warnings = [*chosen.warnings, *input_warnings(backend)]
@@ -96,11 +128,9 @@ def command(
             f"{state_file} exists: the cluster is taken from it after cycle {state.cycle}, and "
             "FILES are not read (remove it to start again)"
         )
-    if not click.get_current_context().find_root().params.get("quiet"):
-        for warning in warnings:
-            click.echo(f"warning: {warning}", err=True)
+    _warn(warnings)
     adopt_pods(backend, chosen)
-    scheduler = Scheduler(backend, chosen.without(plain), ledger=ledger, verify=check)
+    scheduler = Scheduler(backend, chosen, ledger=ledger, verify=check)
     first = scheduler.cycle = state.cycle if state else 0
     history: list[Decisions] = []
     for number in range(first + 1, first + cycles + 1):
@@ -123,6 +153,20 @@ def command(
         print_json({"cycles": decided, "warnings": warnings})
     elif output == "table":
         print_totals(history)
+
+
+def _refuse(name: str, **given: object) -> None:
+    """Refuse what makes no sense with the backend of a live cluster."""
+    texts = {"files": "FILES", "state": "--state", "json": "-o json, which ends with the run"}
+    for key, value in given.items():
+        if value:
+            raise PumiceError(f"the backend {name!r} does not take {texts[key]}")
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    if not click.get_current_context().find_root().params.get("quiet"):
+        for warning in warnings:
+            click.echo(f"warning: {warning}", err=True)
 
 
 def make_backend(

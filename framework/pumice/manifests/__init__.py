@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pumice.manifests.files import read_paths
+from pumice.manifests.links import link
 from pumice.manifests.pods import KAI_GROUP, QUEUE_GATE, VOLCANO_GROUP, family_of, read_pod
 from pumice.manifests.pool import Pool
-from pumice.manifests.reader import load, read_objects
+from pumice.manifests.reader import load, read_object, read_objects, table_of
 from pumice.manifests.requests import Family
 from pumice.manifests.wire import MalformedError, duration
 
@@ -18,8 +19,11 @@ __all__ = [
     "Pool",
     "duration",
     "family_of",
+    "link",
     "load",
+    "read_object",
     "read_objects",
     "read_paths",
     "read_pod",
+    "table_of",
 ]

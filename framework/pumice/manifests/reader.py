@@ -104,6 +104,41 @@ def read_objects(
     return reading.finish()
 
 
+def read_object(
+    group: str, kind: str, raw: Raw, pool: Pool, *, family: Family | None = None
+) -> tuple[str, Any] | None:
+    """Key and fact of one object of an API group; None: scheduling does not read this kind.
+
+    For a backend that reads each object when it changes. ``table_of`` says where the fact belongs.
+    ``family``: whose rules apply to a pod; unset, its annotations decide.
+
+    :raises MalformedError: the object cannot be used.
+    """
+    name = (group, kind)
+    if name == _POD:
+        pod = read_pod(raw, pool, family)
+        return pod.uid, pod
+    if name in _KINDS:
+        how = _KINDS[name]
+        fact = how.read(raw, pool)
+        return how.key(fact), fact
+    if _is_stored(group, kind):
+        return others.read_other(kind, raw, pool)
+    return None
+
+
+def table_of(group: str, kind: str) -> str:
+    """The table of an inventory that objects of a kind belong to; ``others`` has one per kind."""
+    if (group, kind) == _POD:
+        return "pods"
+    known = _KINDS.get((group, kind))
+    return "others" if known is None else known.table
+
+
+def _is_stored(group: str, kind: str) -> bool:
+    return (group, kind) in _STORED or group in _STORED_GROUPS
+
+
 class _Reading:
     def __init__(
         self, inventory: Inventory, default_queue: str, *, checks_syntax: bool = False
@@ -169,7 +204,7 @@ class _Reading:
             self._pod(where, raw)
         elif name in _KINDS:
             self._fact(where, kind, _KINDS[name], raw)
-        elif name in _STORED or group in _STORED_GROUPS:
+        elif _is_stored(group, kind):
             key, content = others.read_other(kind, raw, self.pool)
             self._store(self.inventory.others.setdefault(kind, {}), key, content)
         elif kind == "List":

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import Raw
 
+from pumice.manifests import Pool, read_object, table_of
 from tests.framework.manifests._reading import VOLCANO, hyper_node, read, thing
 
 
@@ -168,3 +170,26 @@ def test_shared_cases_have_no_problem_but_groups_of_unknown_queues(shared: Path)
         assert set(reported) == strays(case["objects"]), file
         assert all(text.startswith("names the unknown queue") for text in reported.values()), file
         assert not inventory.ignored_kinds, file
+
+
+@pytest.mark.parametrize(
+    "group, kind, table, key",
+    [
+        ("", "Node", "nodes", "a"),
+        ("", "Pod", "pods", "u"),
+        ("scheduling.volcano.sh", "Queue", "queues", "a"),
+        ("scheduling.run.ai", "PodGroup", "groups", "x/a"),
+        ("storage.k8s.io", "StorageClass", "others", "a"),
+    ],
+)
+def test_one_object_is_read_by_itself(group, kind, table, key):
+    meta = {"name": "a", "uid": "u"} | ({"namespace": "x"} if kind in ("Pod", "PodGroup") else {})
+    item = {"metadata": meta, "spec": {"queue": "q", "containers": []}}
+    read = read_object(group, kind, Raw(msgspec.json.encode(item)), Pool())
+    assert read is not None
+    assert read[0] == key
+    assert table_of(group, kind) == table
+
+
+def test_a_kind_that_scheduling_does_not_read_gives_nothing():
+    assert read_object("apps", "Deployment", Raw(b"{}"), Pool()) is None

@@ -1,0 +1,1 @@
+"""The Kubernetes backend of the Pumice scheduler."""

@@ -1,0 +1,169 @@
+"""The command itself against a real API server: take-over, pages, dump and what is deployed."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from _control_plane import (
+    ADMIN,
+    DEPLOY,
+    ApiRefusedError,
+    ControlPlane,
+    Kubelet,
+    collection,
+    free_ports,
+    wait_for,
+)
+from _objects import node, pod
+from test_cluster import PODS, full, gang, placed, running
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/pumice-system/leases/pumice"
+PUMICE = str(Path(sys.executable).parent / "pumice")
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(cluster: ControlPlane, tmp_path: Path) -> Iterator[Start]:
+    """Starts ``pumice run`` as a process of its own."""
+    config = cluster.kubeconfig(tmp_path / "kubeconfig")
+    started: list[subprocess.Popen[str]] = []
+
+    def run(*settings: str) -> subprocess.Popen[str]:
+        command = [PUMICE, "-v", "run", "--backend", "kubernetes", "-o", "jsonl"]
+        command += ["--set", "scheduler.period=0.1"]
+        for setting in (f"kubeconfig={config}", "lease_duration=3", "idle=1", *settings):
+            command += ["--backend-set", setting]
+        log = open(tmp_path / f"log-{len(started)}", "w+")  # noqa: SIM115 # read at the end
+        started.append(subprocess.Popen(command, stdout=log, stderr=log, text=True))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+    with suppress(ApiRefusedError):
+        cluster.request("DELETE", LEASE)
+
+
+def holder(cluster: ControlPlane) -> str:
+    try:
+        return str(cluster.get(LEASE)["spec"].get("holderIdentity") or "")
+    except ApiRefusedError:
+        return ""
+
+
+def bindings(cluster: ControlPlane) -> dict[str, int]:
+    """How often each pod was bound, by the events."""
+    counts: dict[str, int] = {}
+    for event in cluster.get("/apis/events.k8s.io/v1/namespaces/x/events")["items"]:
+        if event["reason"] == "Scheduled":
+            name = event["regarding"]["uid"]
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def test_the_leader_is_killed_between_eviction_and_bind(
+    cluster: ControlPlane, create: Any, kubelet: Kubelet, start: Start
+) -> None:
+    kubelet.paused.set()  # victims stay until the leader is dead
+    full(create)
+    leader = start()
+    wait_for(lambda: running(cluster, "r") == 8, 60)
+    first = wait_for(lambda: holder(cluster))
+    standby = start()
+    create(*gang("b", 4, 4, "blue"))
+
+    def leaving() -> list[str]:
+        items = cluster.get(PODS)["items"]
+        return [i["metadata"]["name"] for i in items if i["metadata"].get("deletionTimestamp")]
+
+    wait_for(lambda: len(leaving()) == 4)
+    nominated = f"{PODS}/b-0"
+    wait_for(lambda: cluster.get(nominated)["status"].get("nominatedNodeName") == "n1")
+    leader.send_signal(signal.SIGKILL)
+    leader.wait()
+    victims = leaving()
+    kubelet.paused.clear()
+    wait_for(lambda: holder(cluster) not in ("", first), 60)
+    wait_for(lambda: running(cluster, "b-") == 4, 60)
+    assert running(cluster, "r") == 4
+    assert len(victims) == 4  # the standby evicts nobody else
+    assert standby.poll() is None
+    counts = bindings(cluster)
+    assert all(count == 1 for count in counts.values())
+
+
+def test_pages_and_a_graceful_end(
+    cluster: ControlPlane, create: Any, kubelet: Kubelet, start: Start
+) -> None:
+    (port,) = free_ports(1)
+    create(node("n1", "8"), *gang("g", 2, 2))
+    process = start(f"listen=127.0.0.1:{port}")
+
+    def page(name: str) -> str:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", timeout=5) as answer:
+                return str(answer.read().decode())
+        except (urllib.error.URLError, OSError):
+            return ""
+
+    wait_for(lambda: page("readyz") == "ok", 60)
+    assert page("healthz") == "ok"
+    wait_for(lambda: running(cluster, "g-") == 2)
+    wait_for(lambda: 'pumice_binds_total{result="bound"} 2.0' in page("metrics"))
+    assert "pumice_leader 1.0" in page("metrics")
+    assert re.search(r"pumice_cycle_seconds_count [1-9]", page("metrics"))
+    assert holder(cluster)
+    process.terminate()
+    assert process.wait(30) == 0
+    assert holder(cluster) == ""
+
+
+def test_a_dump_is_scheduled_as_the_cluster_is(
+    cluster: ControlPlane, create: Any, tmp_path: Path
+) -> None:
+    secret = pod("a", "x")
+    secret["spec"]["containers"][0]["env"] = [{"name": "TOKEN", "value": "hunter2"}]
+    create(node("n1", "8"), secret)
+    config = cluster.kubeconfig(tmp_path / "kubeconfig")
+    command = [PUMICE, "dump", "-o", "out.json", "--backend-set", f"kubeconfig={config}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out.json").read_text()
+    assert "hunter2" not in text
+    assert "managedFields" not in text
+    kinds = {item["kind"] for item in json.loads(text)["items"]}
+    assert {"Node", "Pod", "PriorityClass"} <= kinds
+    command = [PUMICE, "run", "out.json", "-o", "json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["cycles"][0]["binds"] == [{"task": "x/a", "node": "n1"}]
+    assert placed(cluster) == {}
+
+
+def test_every_manifest_that_is_shipped_is_accepted(cluster: ControlPlane) -> None:
+    base = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
+    assert set(base["resources"]) == {
+        path.name for path in DEPLOY.glob("*.yaml") if path.name != "kustomization.yaml"
+    }
+    for name in base["resources"]:
+        for item in yaml.safe_load_all((DEPLOY / name).read_text()):
+            try:
+                cluster.create(item, dry_run=True)
+            except ApiRefusedError as error:
+                if error.status != 409:  # the tests have applied it already
+                    raise
+                path = f"{collection(item)}/{item['metadata']['name']}?dryRun=All"
+                cluster.request("PUT", path, item, token=ADMIN)
