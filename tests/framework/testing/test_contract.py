@@ -136,6 +136,10 @@ def broken_rules(cls, rules=RULES, **facts) -> set[str]:
     return broken
 
 
+DEVICES = frozenset({"devices"})
+"""What plugins of pumice-fragmentation bring up to date when they are asked."""
+
+
 class TestContract:
     @few_and_all(1, PluginContract.seeds)
     @pytest.mark.parametrize("name", Catalog().names("plugin"))
@@ -146,6 +150,7 @@ class TestContract:
             "fairshare": frozenset({"_jobs", "_order"}),
             "nodeplacement": frozenset({"_ranges"}),
             "kai_predicates": frozenset({"_affinity", "_ports", "_volumes"}),
+            **dict.fromkeys(("bestfit", "dotprod", "fgd", "gpuclustering", "gpupacking"), DEVICES),
         }
         facts = {
             "clusters": lambda kit: [seeded_cluster(seed) for seed in seeds],
