@@ -11,6 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PARTS := framework builtin_plugins builtin_actions $(patsubst %/pyproject.toml,%,$(sort $(wildcard contrib/*/pyproject.toml)))
 DEMO := docs/examples/demo
 
+# The processes that the tests start share the bytecode, also where the environment forbids it.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels clean
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
+from weakref import WeakKeyDictionary
 
 import pluggy
 
@@ -44,10 +45,21 @@ class Contract:
         self.manager = pluggy.PluginManager(PROJECT)
         for spec in (*SPECS, *specs):
             self.manager.add_hookspecs(spec)
+        self._checked: WeakKeyDictionary[type, dict[tuple[Kind, str], CheckResult]] = (
+            WeakKeyDictionary()
+        )
+
+    def check(self, kind: Kind, name: str, thing: Any) -> CheckResult:
+        """Check the object that an entry point refers to; a class is looked at once."""
+        if not isinstance(thing, type):
+            return _check(kind, name, thing, self)
+        results = self._checked.setdefault(thing, {})
+        if (kind, name) not in results:
+            results[kind, name] = _check(kind, name, thing, self)
+        return results[kind, name]
 
 
-def check(kind: Kind, name: str, thing: Any, contract: Contract) -> CheckResult:
-    """Check the object that an entry point refers to."""
+def _check(kind: Kind, name: str, thing: Any, contract: Contract) -> CheckResult:
     result = CheckResult()
     wrong_type = _wrong_type(kind, thing)
     if wrong_type:

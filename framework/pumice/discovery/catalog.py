@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import EntryPoint
+from functools import cache, cached_property
+from importlib.metadata import Distribution, EntryPoint
 from types import MappingProxyType
 from typing import Any
 
 from pumice import deprecated
 from pumice._nearest import nearest
 from pumice.discovery import _scan
-from pumice.discovery._check import Contract, check
+from pumice.discovery._check import Contract
 from pumice.discovery._import_hint import import_hint
 from pumice.discovery._scan import GROUPS, Kind
 from pumice.discovery._source import Source
@@ -76,6 +76,7 @@ class Catalog:
         self._by_kind: dict[Kind, list[Installed]] = {}
         self._loaded: dict[tuple[Kind, str], Loaded | LoadError] = {}
         self._allowed: frozenset[str] | None = None
+        self._versions: dict[Distribution, tuple[str, str]] = {}
 
     def allow(self, distributions: Iterable[str] | None) -> None:
         """Import only from these distributions and the framework; None: from all.
@@ -95,10 +96,7 @@ class Catalog:
     def _contract(self) -> Contract:
         """The framework's extension points and those of all hookspecs that can be loaded."""
         specs = [entry.loaded for entry in self.listing("hookspecs") if entry.loaded is not None]
-        points = dict(POINTS)
-        for loaded in specs:
-            points |= {p.name: p for p in _points(loaded.cls, loaded.source)}
-        return Contract(MappingProxyType(points), [loaded.cls for loaded in specs])
+        return _contract(tuple((loaded.cls, loaded.source) for loaded in specs))
 
     @property
     def points(self) -> Mapping[str, ExtensionPoint]:
@@ -143,7 +141,7 @@ class Catalog:
             ]
             shadowed = {part.name for part in local}
             others = [
-                Installed(kind, entry_point.name, _source(entry_point))
+                Installed(kind, entry_point.name, self._source(entry_point))
                 for entry_point in self._entry_points[kind]
                 if entry_point.name not in shadowed
             ]
@@ -151,6 +149,15 @@ class Catalog:
                 [*local, *others], key=lambda part: (part.name, part.source.label)
             )
         return list(self._by_kind[kind])
+
+    def _source(self, entry_point: EntryPoint) -> Source:
+        dist = entry_point.dist
+        if dist is None:
+            return Source("unknown distribution", "", entry_point.value)
+        if dist not in self._versions:
+            # Read once for all of its entry points: each reading parses the whole metadata.
+            self._versions[dist] = dist.name, dist.version
+        return Source(*self._versions[dist], entry_point.value)
 
     def names(self, kind: Kind) -> list[str]:
         return list(dict.fromkeys(part.name for part in self.installed(kind)))
@@ -202,7 +209,7 @@ class Catalog:
         deprecations: tuple[str, ...] = ()
         if kind == "plugin" and isinstance(cls, type):
             cls, deprecations = deprecated.modernise(cls)
-        result = check(kind, name, cls, self._contract)
+        result = self._contract.check(kind, name, cls)
         if result.problems:
             raise LoadError(f"{what}: {'; '.join(result.problems)}", reason=result.reason)
         return Loaded(name, cls, part.source, result.points, tuple(result.warnings), deprecations)
@@ -272,12 +279,14 @@ def _normal(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
+@cache
+def _contract(specs: tuple[tuple[type[Any], Source], ...]) -> Contract:
+    """One for all catalogs with these hookspecs, so that a class is checked against them once."""
+    points = dict(POINTS)
+    for cls, source in specs:
+        points |= {point.name: point for point in _points(cls, source)}
+    return Contract(MappingProxyType(points), [cls for cls, _ in specs])
+
+
 def _points(cls: type[Any], source: Source) -> list[ExtensionPoint]:
     return read_points(cls, source.distribution, source.version)
-
-
-def _source(entry_point: EntryPoint) -> Source:
-    dist = entry_point.dist
-    if dist is None:
-        return Source("unknown distribution", "", entry_point.value)
-    return Source(dist.name, dist.version, entry_point.value)

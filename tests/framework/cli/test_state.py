@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from pumice.backends.state import load_state
 from pumice.cli import main
 from tests.evictions.generator import draw
+from tests.sampling import few_and_all
 
 KILLS = 8
 
@@ -124,13 +125,14 @@ def test_each_cycle_is_printed_as_it_is_decided():
         run.communicate()
 
 
+@few_and_all(5, KILLS)
 @pytest.mark.usefixtures("cluster")
-def test_a_killed_run_loses_at_most_the_cycle_at_hand():
+def test_a_killed_run_loses_at_most_the_cycle_at_hand(count):
     """Runs killed at random points leave a readable file and decide as one run does."""
     dice, state = random.Random(7), Path("s.json")
     printed: dict[int, dict] = {}
     stored = 0
-    for kill in range(1, KILLS + 1):
+    for kill in range(1, count + 1):
         run = start("cluster.json", "-o", "jsonl", "--cycles", "1000000", "--state", "s.json")
         assert run.stdout is not None
         awaited = dice.randint(2, 5) if kill % 4 else 0
@@ -143,11 +145,11 @@ def test_a_killed_run_loses_at_most_the_cycle_at_hand():
             assert printed.setdefault(line["cycle"], line) == line, "repeated, but not the same"
         kept = load_state(state)
         last = max(printed)
-        assert (kept.cycle if kept else 0) in (last - 1, last)
-        assert (kept.cycle if kept else 0) >= stored
+        assert (kept.cycle if kept else 0) in (last - 1, last), f"kill {kill}"
+        assert (kept.cycle if kept else 0) >= stored, f"kill {kill}"
         stored = kept.cycle if kept else 0
     assert list(printed) == list(range(1, max(printed) + 1)), "no cycle is missing"
-    assert stored >= KILLS * 3 // 4
-    count = min(max(printed), 40)
-    straight = decided(lines(pumice("cluster.json", "-o", "jsonl", "--cycles", str(count))))
-    assert [printed[number] for number in range(1, count + 1)] == straight
+    assert stored >= count * 3 // 4
+    cycles = min(max(printed), 40)
+    straight = decided(lines(pumice("cluster.json", "-o", "jsonl", "--cycles", str(cycles))))
+    assert [printed[number] for number in range(1, cycles + 1)] == straight

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from pumice import API_VERSION, Action, Plugin, hookimpl
-from pumice.discovery import Catalog
+from pumice import API_VERSION, Action, Plugin, combine, extension_point, hookimpl
+from pumice.discovery import Catalog, _check
 from pumice.errors import LoadError
 
 SPREAD = """
@@ -311,3 +311,30 @@ print(json.dumps(sorted(sys.modules)))
     assert not unnamed
     assert "rich" not in modules
     assert "click" not in modules
+
+
+def test_a_class_is_checked_once_for_all_catalogs_with_the_same_hookspecs(monkeypatch):
+    checked = []
+    real = _check._check_hooks
+
+    def check_hooks(name, *rest):
+        checked.append(name)
+        real(name, *rest)
+
+    monkeypatch.setattr(_check, "_check_hooks", check_hooks)
+
+    class Own(Plugin):
+        pass
+
+    class Others:
+        @extension_point(combine.All())
+        def own_point(self):
+            """A point of this test."""
+
+    for specs in (None, None, Others):
+        catalog = Catalog()
+        if specs:
+            catalog.register_local("hookspecs", "others", specs)
+        catalog.register_local("plugin", "own", Own)
+        catalog.load("plugin", "own")
+    assert checked == ["own", "own"]
