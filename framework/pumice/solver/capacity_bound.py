@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from operator import add
 
 import numpy as np
@@ -50,17 +49,21 @@ class CapacityBound:
         self._dimensions = sorted({dimension for request in requests for dimension, _ in request})
         self._free = nodes.future_idle[:, self._dimensions]
         """By row: free amounts of the requested dimensions only."""
+        self._free_lists: FreedRows = {}
+        """The same, of rows that were asked for."""
         self._amounts: dict[int, tuple[np.ndarray, list[int]]] = {}
         """By the identity of a task's vector, which tasks of one pod template share."""
         self._rows = rows
         self._opened: set[int] = set()
-        self._tables: dict[Request, _Table] = {}
+        self._tables: dict[Request, RequestTable] = {}
         """By request: how many tasks fit."""
-        self._unfiltered: dict[Request, _Table] = {}
+        self._unfiltered: dict[Request, RequestTable] = {}
         """By request: how many tasks fit without regard to the filters; made when needed."""
         for request, rejected in requests.items():
             if request:
-                self._tables[request] = _Table(self._local(request), self._free, rows, rejected)
+                self._tables[request] = RequestTable(
+                    self._local(request), self._free, rows, rejected
+                )
 
     def _local(self, request: Request) -> list[tuple[int, int]]:
         """A request by the columns of the free amounts."""
@@ -70,16 +73,16 @@ class CapacityBound:
         """Open more rows to the claimant, whether or not a victim is on them."""
         for row in rows:
             self._opened.add(row)
-            free = self._free[row].tolist()
+            free = self.free_on(row)
             for table in (*self._tables.values(), *self._unfiltered.values()):
                 table.open(row, free)
 
-    def _without_filters(self, request: Request) -> _Table:
+    def _without_filters(self, request: Request) -> RequestTable:
         table = self._unfiltered.get(request)
         if table is None:
-            table = _Table(self._local(request), self._free, self._rows, None)
+            table = RequestTable(self._local(request), self._free, self._rows, None)
             for row in self._opened:
-                table.open(row, self._free[row].tolist())
+                table.open(row, self.free_on(row))
             self._unfiltered[request] = table
         return table
 
@@ -87,7 +90,7 @@ class CapacityBound:
         """Whether the wanted tasks may fit once victims have released these amounts."""
         free_on: FreedRows | None = None
         for request, count in wanted.items():
-            table = self._tables[request] if request else None
+            table = self.table_of(request)
             if table is None or count <= table.total:
                 continue
             if free_on is None:
@@ -138,19 +141,26 @@ class CapacityBound:
 
     def _free_with(self, released: FreedRows) -> FreedRows:
         """What is free on each of these rows with what is released there."""
-        free = self._free_lists
-        return {row: list(map(add, free[row], amounts)) for row, amounts in released.items()}
+        free = self.free_on
+        return {row: list(map(add, free(row), amounts)) for row, amounts in released.items()}
 
-    @cached_property
-    def _free_lists(self) -> list[list[int]]:
-        rows: list[list[int]] = self._free.tolist()
-        return rows
+    def free_on(self, row: int) -> list[int]:
+        """What is free on a row of the requested dimensions."""
+        # One by one: most plans are about a few of the nodes.
+        free = self._free_lists.get(row)
+        if free is None:
+            free = self._free_lists[row] = self._free[row].tolist()
+        return free
+
+    def table_of(self, request: Request) -> RequestTable | None:
+        """How many tasks with this request fit; None: any number."""
+        return self._tables[request] if request else None
 
 
-class _Table:
+class RequestTable:
     """How many tasks with one request fit each node without an eviction."""
 
-    __slots__ = ("_fitting", "_rejected", "_request", "total")
+    __slots__ = ("_fitting", "_rejected", "_request", "opened", "total")
 
     def __init__(
         self,
@@ -171,20 +181,25 @@ class _Table:
         self._fitting: list[int] = fitting.tolist()
         """By row; 0 where the row is closed or rejected."""
         self.total = int(fitting.sum())
+        self.opened = 0
+        """How often a row was opened."""
 
     def open(self, row: int, free: list[int]) -> None:
-        if self._rejected is None or not self._rejected[row]:
-            count = self._count(free)
-            self.total += count - self._fitting[row]
-            self._fitting[row] = count
+        gain = self.gain(row, free)
+        self.opened += 1
+        self.total += gain
+        self._fitting[row] += gain
+
+    def gain(self, row: int, free: list[int]) -> int:
+        """How many more tasks fit a row if it is open and this is free there."""
+        if self._rejected is not None and self._rejected[row]:
+            return 0
+        return self._count(free) - self._fitting[row]
 
     def total_with(self, released: Mapping[int, list[int]]) -> int:
         """The total if this were free on some of the nodes, which are open then."""
-        total, fitting, rejected = self.total, self._fitting, self._rejected
-        for row, free in released.items():
-            if rejected is None or not rejected[row]:
-                total += self._count(free) - fitting[row]
-        return total
+        gain = self.gain
+        return self.total + sum(gain(row, free) for row, free in released.items())
 
     def requests_as_much(self, amounts: list[int]) -> bool:
         """Whether a task with these amounts requests at least as much."""

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from operator import add
 
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
-from pumice.solver.capacity_bound import CapacityBound, FreedRows, RequestCounts
+from pumice.solver.capacity_bound import (
+    CapacityBound,
+    FreedRows,
+    Request,
+    RequestCounts,
+    RequestTable,
+)
 from pumice.solver.plan import NewVictims, Plan
 
 
@@ -23,7 +30,7 @@ class Releases:
         self._of_recorded: FreedRows = {}
         self._of_job: dict[str, FreedRows] = {}
         """By job: what its victims release that are not recorded."""
-        self._of_all: FreedRows = {}
+        self._of_all = _AllReleased(capacity)
         self.rows: dict[str, set[int]] = {}
         """By job: the rows of its victims, also of those that are recorded."""
         self.elsewhere: set[str] = set()
@@ -52,15 +59,15 @@ class Releases:
             self._recorded_share_gpus = self._recorded_share_gpus or recorded
         amounts = self._capacity.amounts_of(task)
         of_own = self._of_recorded if recorded else self._of_job.setdefault(uid, {})
-        for released in (of_own, self._of_all):
-            known = released.get(row)
-            released[row] = amounts if known is None else list(map(add, known, amounts))
+        known = of_own.get(row)
+        of_own[row] = amounts if known is None else list(map(add, known, amounts))
+        self._of_all.add(row, amounts)
 
     def may_all_fit(self, wanted: RequestCounts) -> bool:
         """Whether the wanted tasks may fit if all victims of the plan are evicted together."""
         if self._shares_gpus:
             return True
-        return self._capacity.may_fit(wanted, self._of_all)
+        return self._of_all.may_fit(wanted)
 
     def share_gpus(self, jobs: Iterable[str]) -> bool:
         """Whether a recorded victim, or one of these jobs, shares GPUs."""
@@ -76,3 +83,55 @@ class Releases:
                 known = released.get(row)
                 released[row] = amounts if known is None else list(map(add, known, amounts))
         return self._capacity.may_fit(wanted, released)
+
+
+class _AllReleased:
+    """What all victims of a plan release; a new victim costs a look at its own row.
+
+    Its answers are those of :meth:`CapacityBound.may_fit`.
+    """
+
+    def __init__(self, capacity: CapacityBound) -> None:
+        self._capacity = capacity
+        self._free: FreedRows = {}
+        self._log: list[int] = []
+        """The rows that changed, in order."""
+        self._gains: dict[Request, _Gains] = {}
+
+    def add(self, row: int, amounts: list[int]) -> None:
+        before = self._free.get(row)
+        if before is None:
+            before = self._capacity.free_on(row)
+        self._free[row] = list(map(add, before, amounts))
+        self._log.append(row)
+
+    def may_fit(self, wanted: RequestCounts) -> bool:
+        for request, count in wanted.items():
+            table = self._capacity.table_of(request)
+            if table is None or count <= table.total:
+                continue
+            if count > table.total + self._gain(request, table):
+                return False
+        return True
+
+    def _gain(self, request: Request, table: RequestTable) -> int:
+        gains = self._gains.get(request)
+        if gains is None or gains.opened != table.opened:
+            gains = self._gains[request] = _Gains(table.opened)
+        for row in self._log[gains.seen :]:
+            gain = table.gain(row, self._free[row])
+            gains.total += gain - gains.by_row.get(row, 0)
+            gains.by_row[row] = gain
+        gains.seen = len(self._log)
+        return gains.total
+
+
+@dataclass(slots=True)
+class _Gains:
+    """How many more tasks with one request fit by what is released."""
+
+    opened: int
+    """How many rows of the table were open then: with another one they are counted anew."""
+    seen: int = 0
+    total: int = 0
+    by_row: dict[int, int] = field(default_factory=dict)

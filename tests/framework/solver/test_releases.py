@@ -3,11 +3,13 @@
 from collections import Counter
 
 import numpy as np
+from hypothesis import strategies as st
 
 from pumice.solver import Plan, VictimGroup
 from pumice.solver.capacity_bound import CapacityBound, request_of
-from pumice.solver.releases import Releases
+from pumice.solver.releases import Releases, _AllReleased
 from tests.plugins._fair import FairWorld, ask
+from tests.sampling import random_examples
 
 
 class TestReleases:
@@ -74,3 +76,34 @@ class TestReleases:
         self.plan(1)
         self.fits("away-0")
         assert self.releases.elsewhere == {"ns/away"}
+
+
+STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(0, 2)), max_size=12)
+
+
+@random_examples(20, 300, STEPS, st.integers(1, 12))
+def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
+    """Each step releases GPUs on a row, or opens the row to the claimant."""
+    world = FairWorld()
+    world.queue("q")
+    for name in "abcd":
+        world.node(name, gpu=3)
+    world.job("x", "q", ask(gpu=2))
+    world.open("elastic")
+    request = request_of(world.task("x-0"))
+    nodes, wanted = world.session.nodes, Counter({request: count})
+    rejected = np.arange(len(nodes)) == 3
+    bound = CapacityBound(nodes, {request: rejected}, np.array([0], np.intp))
+    gpu = [nodes.dimensions.names[d] for d, _ in request].index("nvidia.com/gpu")
+    one = request[gpu][1] // 2
+    growing, released = _AllReleased(bound), {}
+    for opens, row, gpus in steps:
+        if opens:
+            bound.open([row])
+        else:
+            amounts = [0] * len(request)
+            amounts[gpu] = gpus * one
+            growing.add(row, amounts)
+            before = released.get(row, [0] * len(request))
+            released[row] = [a + b for a, b in zip(before, amounts, strict=True)]
+        assert growing.may_fit(wanted) == bound.may_fit(wanted, released)
