@@ -107,6 +107,14 @@ GROUPS = (
     Group("Gangs", "`from pumice import gang`.", ()),
     Group("Manifests", "`from pumice import manifests`.", ("pumice.manifests.",)),
     Group(
+        "Simulation, traces and measures",
+        "`pumice.simulation` replays a trace. Formats of traces are entry points of the group"
+        " `pumice.traces`, measures of `pumice.measures`; [Simulate](simulate.md) lists those that"
+        " are there.",
+        ("pumice.simulation.", "pumice.traces.", "pumice.measures."),
+        "measure.py",
+    ),
+    Group(
         "Testing",
         "`pumice.testing` has a pytest plugin: the fixtures `cluster` and `schedule` are there"
         " wherever `pumice-framework[testing]` is installed.",

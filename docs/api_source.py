@@ -23,6 +23,9 @@ MODULES = (
     "pumice.gpu",
     "pumice.gang",
     "pumice.manifests",
+    "pumice.simulation",
+    "pumice.traces",
+    "pumice.measures",
     "pumice.testing",
 )
 """The documented modules: what they export is public, and nothing else is."""

@@ -14,7 +14,10 @@ import pumice
 from pumice import Scheduler, policy_from_dict
 from pumice.discovery import Catalog
 from pumice.hookspecs.eviction import EvictionSpecs
+from pumice.simulation import Settings, Simulation
+from pumice.simulation.cluster import nodes_of, queues_of
 from pumice.testing import Cluster, Schedule
+from pumice.traces import read_trace
 
 DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES = DOCS / "examples" / "api"
@@ -119,6 +122,19 @@ class TestExamples:
         outcome = Schedule(cluster)(actions=[make_room], tiers=[["nodeavailability"]])
         outcome.assert_evicted("low-t-0")
         assert outcome.pipelined == {"j-t-0": "a"}
+
+    def test_trace_and_measure(self, tmp_path):
+        module, catalog = example("measure"), Catalog()
+        catalog.register_local("trace", "minutes", module.Minutes)
+        (tmp_path / "night.minutes").write_text("0 120 4\n1 30 8\n2 x 8\n1 10 4\n")
+        trace = read_trace(str(tmp_path / "night.minutes"), catalog=catalog)
+        assert len(trace.problems) == 1
+        nodes = nodes_of(["1x8"])
+        policy = policy_from_dict({"preset": "volcano"}, catalog=catalog)
+        queues = queues_of(trace, nodes, kai=False)
+        record = Simulation(trace, nodes, queues, policy, Settings(period=60)).run()
+        assert [job.start for job in record.jobs] == [0, 120 * 60, 120]
+        assert module.LateStarts().figures(record) == {"": pytest.approx(1 / 3)}
 
     def test_backend(self, tmp_path):
         journal = example("backend").Journal

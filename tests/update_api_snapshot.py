@@ -21,7 +21,10 @@ from pumice.hookspecs import POINTS
 
 SNAPSHOT = Path(__file__).parent / "api_snapshot.json"
 CHANGELOG = Path(__file__).parent.parent / "docs" / "changelog.md"
-MODULES = ("combine", "gang", "gpu", "kube", "manifests", "solver", "testing")
+MODULES = (
+    *("combine", "gang", "gpu", "kube", "manifests", "measures", "simulation", "solver"),
+    *("testing", "traces"),
+)
 """The documented modules besides ``pumice`` itself."""
 KINDS: tuple[Kind, ...] = ("plugin", "action")
 Api = dict[str, Any]

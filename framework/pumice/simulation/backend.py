@@ -13,6 +13,9 @@ from pumice.model.facts import Node, Pod, PodGroup
 class SimulatedCluster(MemoryBackend):
     """The embedded cluster, with jobs and nodes that come and go."""
 
+    phases_changed = False
+    """Whether a job has entered another phase: the next cycle may admit others."""
+
     def set_time(self, now: float) -> None:
         """Let it be this time, in epoch seconds."""
         self._now = now
@@ -35,6 +38,7 @@ class SimulatedCluster(MemoryBackend):
         if group is None:
             return
         decided = (state.phase, state.last_start, state.stale_since)
+        self.phases_changed = self.phases_changed or group.phase != state.phase
         if (group.phase, group.last_start, group.stale_since) != decided or not all(
             any(_same(old, new) for old in group.conditions) for new in state.conditions
         ):

@@ -261,6 +261,7 @@ class Simulation:
     def _cycle(self, now: float) -> None:
         self._cycle_at, self._last_cycle = None, now
         self._backend.set_time(EPOCH + now)
+        self._backend.phases_changed = False
         decisions = self._scheduler.run_once()
         self._backend.advance()
         self._backend.history.clear()
@@ -282,7 +283,8 @@ class Simulation:
             self._end_chain()
             self._cycle_at = now
         elif self._pending:
-            self._cycle_at = now + (self._settings.period if decided else self._settings.recheck)
+            soon = decided or self._backend.phases_changed
+            self._cycle_at = now + (self._settings.period if soon else self._settings.recheck)
 
     def _end_chain(self) -> None:
         """Something came from outside: what follows is not owed to the decisions before."""

@@ -94,6 +94,17 @@ def test_jobs_that_wait_are_looked_at_again() -> None:
     assert 10 <= record.cycles <= 14
 
 
+def test_a_job_that_was_not_admitted_is_looked_at_again_soon() -> None:
+    """A job counts as promised, not as running, in the cycle after its start."""
+    policy = {
+        "actions": ["enqueue", "allocate"],
+        "tiers": [{"plugins": ["gang", "predicates", "proportion", "overcommit"]}],
+    }
+    jobs = (job("a", gpus=2, duration=5000), job("b", submit=1, gpus=2))
+    record = simulate(*jobs, policy=policy, recheck=3600.0)
+    assert times(record)["b"] == (2, 102)
+
+
 def test_a_period_brings_events_together() -> None:
     jobs = [job(f"j{i:02}", submit=i, duration=500) for i in range(40)]
     record = simulate(*jobs, nodes="10x4", period=20.0)
