@@ -19,7 +19,7 @@ from pumice.explain.asked import find_job, left_out
 from pumice.explain.codes import CODES, code_of
 from pumice.explain.counterfactuals import Counterfactuals, find_changes
 from pumice.explain.explanation import Explanation, Level
-from pumice.explain.job import ExplainedCycle, run_explained
+from pumice.explain.job import ExplainedCycle, ledger_of, run_explained
 from pumice.explain.parts import node_text, only_evictions, queue_facts, task_explanation
 from pumice.explain.record import JobLedger
 from pumice.explain.text import code_text, explanation_text
@@ -124,7 +124,8 @@ def _run(
         scheduler.run_once()
         advance(backend, policy)
     inventory = backend.snapshot()
-    return run_explained(scheduler, JobLedger()), inventory
+    ledger = JobLedger([]) if job is None else ledger_of(inventory, job)
+    return run_explained(scheduler, ledger), inventory
 
 
 def _is_served(explained: Explanation) -> bool:
