@@ -36,7 +36,7 @@ from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
+from pumice_builtin_actions.greedy.repeated_failure import NoVictims, RepeatedFailure
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
 from pumice_builtin_actions.greedy.victims import (
     Evictable,
@@ -113,6 +113,7 @@ class _Preemption:
         self._no_tasks = Evictable(session, (), lambda task: False)
         self._reachable = ReachableNodes(session)
         self._last_failure = RepeatedFailure(session)
+        self._no_victims = NoVictims(session)
         self._preemptors: dict[str, JobHeap] = {}
         self._starving: dict[str, list[Job]] = {}
 
@@ -187,9 +188,18 @@ class _Preemption:
             or self._last_failure.covers(task, preemptor.evictable)
         ):
             return False
+        groups = self._nodes.groups(task)
+        # Among all evictable tasks of the queue, none of them its own, nothing tells jobs apart.
+        shared = preemptor.accepts is None and not preemptor.inside and self._limits is None
+        if shared:
+            known = self._no_victims.like(task, preemptor.evictable, groups)
+            if known is not None:
+                self._last_failure.record(task, preemptor.evictable)
+                self._note_failure(preemptor, known)
+                return False
         reachable = self._reachable.mask(task.vector, preemptor.evictable)
         attempt = Attempt.of(session, task, reachable, preemptor.evictable)
-        for group in self._nodes.groups(task):
+        for group in groups:
             rows = group[reachable[group]]
             if not len(rows):
                 continue
@@ -201,11 +211,16 @@ class _Preemption:
             if done:
                 return True
         self._last_failure.record(task, preemptor.evictable)
+        if shared:
+            self._no_victims.record(task, preemptor.evictable, groups, attempt)
         if not preemptor.inside:
-            found = attempt.asked or preemptor.has_candidates()
-            what = f"running preemptable pod of another job in queue {task.queue}"
-            note_failure(session, task, attempt, victims=found, what=what)
+            self._note_failure(preemptor, attempt)
         return False
+
+    def _note_failure(self, preemptor: _Preemptor, attempt: Attempt) -> None:
+        found = attempt.asked or preemptor.has_candidates()
+        what = f"running preemptable pod of another job in queue {preemptor.task.queue}"
+        note_failure(self._session, preemptor.task, attempt, victims=found, what=what)
 
     def _on_best_node(
         self,
@@ -232,6 +247,7 @@ class _Preemption:
                     fits_already = queries.fits_future(task)
                 if not fits_already[row]:
                     continue
+            attempt.tried = True
             if queue_full is None:
                 queue_full = not self._session.ask.allocatable(queue, task)
             if (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from pumice import (
@@ -57,6 +57,9 @@ class Priority(Plugin):
             if lower:
                 victims.append(task)
         return victims
+
+    def preemptor_key(self, preemptor: Task) -> Hashable:
+        return None if preemptor.job is None else preemptor.job.priority
 
     @hookimpl
     def unified_evictable(

@@ -98,6 +98,10 @@ class Ledger:
         """Whether questions of this extension point are recorded."""
         return self._points is None or point in self._points
 
+    def records(self, job: Job | None) -> bool:
+        """Whether what is asked in the turn of a job is recorded."""
+        return True
+
     def events(self) -> Iterator[dict[str, Any]]:
         """The events that were stored so far; none if there is a sink."""
         number, context = 0, _context(0, None)
@@ -144,8 +148,11 @@ class Ledger:
         )  # fmt: skip
         return replace(impl, fn=self._watched(impl.fn, head, len(point.args)))
 
-    def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
-        """The same combined question, recording its outcome."""
+    def question(self, point: ExtensionPoint, combined: Answer, plain: Answer) -> Answer:
+        """The same combined question, recording its outcome.
+
+        ``combined`` asks the voters of :meth:`voter`, ``plain`` those that record nothing.
+        """
         head = (("event", "question"), ("point", point.name))
         return self._watched(combined, head, len(point.args))
 

@@ -149,6 +149,16 @@ class Plugin:
         """
         return None
 
+    def preemptor_key(self, preemptor: Task) -> Hashable:
+        """What ``preemptable`` reads of the preemptor and its job; by default all of it.
+
+        As long as nothing changes in the cluster, the answers for two preemptors with the same key
+        must be the same about the same candidates, all of other jobs. Then a victim that was
+        refused to one job is not asked about again for every job like it. A ``preemptable`` without
+        the argument ``preemptor`` needs no key.
+        """
+        return preemptor.uid
+
     def vote_details(self, point: str, *args: Any) -> VoteDetails | None:
         """What the plugin's objection at an extension point is based on; None: it does not object.
 

@@ -1,10 +1,15 @@
 """A task like the one that failed last is not tried again, unless something has changed."""
 
+import numpy as np
 import pytest
 
-from pumice import FitErrors
+from pumice import FitErrors, Plugin, hookimpl
+from pumice.explain import JobLedger
 from pumice.verdicts import FitError
-from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
+from pumice_builtin_actions.greedy.failure import Attempt
+from pumice_builtin_actions.greedy.repeated_failure import NoVictims, RepeatedFailure
+from pumice_builtin_plugins.gang import Gang
+from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, policy, task
 
 
@@ -63,3 +68,70 @@ def test_the_victims_must_come_from_the_same_collection(session):
 def test_without_the_shortcut_every_task_is_tried(session, monkeypatch):
     monkeypatch.setattr(session, "uses", lambda shortcut: False)
     assert not failure_of(session).covers(task(session, "gang-t-1"))
+
+
+# -- jobs for which the plugins allow no victim
+
+VICTIMS: list = []
+"""Where the victims would come from."""
+
+
+class Fair(Plugin):
+    """Looks at the preemptor, and does not say at what."""
+
+    @hookimpl
+    def preemptable(self, preemptor, candidates):
+        return []
+
+
+def jobs(*plugins, priority=0):
+    world = World().node("n", cpu=4).job("running", on=["n"]).job("one")
+    return world.job("two", priority=priority).session(policy([*plugins], actions=[]))
+
+
+def refused_to_one(session, *, tried=False, rows=(0,)):
+    """Whether a task of the second job is known to fail, after one of the first did."""
+    refused, attempt = NoVictims(session), Attempt(np.ones(1, bool))
+    attempt.tried = tried
+    refused.record(task(session, "one-t-0"), VICTIMS, [np.array([0])], attempt)
+    found = refused.like(task(session, "two-t-0"), VICTIMS, [np.array(rows)])
+    assert found in (None, attempt)
+    return found is not None
+
+
+def test_a_job_of_the_same_priority_is_refused_the_same_victims():
+    assert refused_to_one(jobs(Priority, Gang))
+
+
+def test_a_job_of_another_priority_is_tried():
+    assert not refused_to_one(jobs(Priority, Gang, priority=7))
+
+
+def test_a_plugin_without_a_key_may_tell_any_two_jobs_apart():
+    assert not refused_to_one(jobs(Priority, Fair))
+
+
+def test_only_where_no_node_came_near():
+    assert not refused_to_one(jobs(Priority), tried=True)
+
+
+def test_only_for_the_same_nodes():
+    assert not refused_to_one(jobs(Priority), rows=())
+
+
+def test_a_job_that_is_recorded_is_tried():
+    session = jobs(Priority)
+    session.ledger = JobLedger(["ns/one"])
+    assert refused_to_one(session)
+    session.ledger = JobLedger(["ns/two"])
+    assert not refused_to_one(session)
+
+
+def test_after_a_change_jobs_are_tried_again():
+    session = jobs(Priority)
+    refused, attempt = NoVictims(session), Attempt(np.ones(1, bool))
+    rows = [np.array([0])]
+    refused.record(task(session, "one-t-0"), VICTIMS, rows, attempt)
+    with session.statement() as statement:
+        statement.evict(task(session, "running-t-0"), "test")
+    assert refused.like(task(session, "two-t-0"), VICTIMS, rows) is None

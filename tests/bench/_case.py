@@ -73,6 +73,8 @@ class Case:
     """How many tasks must find a place."""
     evicted: int = 0
     """How many tasks must go."""
+    every: int = 5
+    """Of a dump that is explained: one of so many jobs waits."""
     plugins: Mapping[str, type[Plugin]] = field(default_factory=dict)
     """Plugins that no distribution has."""
 

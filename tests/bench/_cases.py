@@ -150,10 +150,19 @@ def load(nodes: int, jobs: int, tasks: int) -> Case:
     return Case("volcano", "load", nodes, jobs, tasks, {"preset": "volcano"}, no_cluster, loading)
 
 
-def explain(nodes: int, jobs: int, tasks: int) -> Case:
-    """Explain a job of a dump of which every fifth job waits."""
-    policy = {"preset": "volcano"}
-    return Case("volcano", "explain", nodes, jobs, tasks, policy, no_cluster, explaining_one)
+def explain(nodes: int, jobs: int, tasks: int) -> Iterator[Case]:
+    """Explain a waiting job of a dump.
+
+    Typically the cluster is full and a part of the jobs waits: every fifth. Where only one job
+    waits, little is decided besides it. Where all wait, the cycle that is explained places as many
+    tasks as there is room for, and that is nearly all of its cost.
+    """
+    first = Case(
+        "volcano", "explain", nodes, jobs, tasks, {"preset": "volcano"}, no_cluster, explaining_one
+    )
+    yield first
+    yield replace(first, kind="explain, one job waits", every=jobs)
+    yield replace(first, kind="explain, all jobs wait", every=1)
 
 
 def click(nodes: int, jobs: int) -> Case:
@@ -211,7 +220,7 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="job ledger", measure=recording_jobs)
     yield replace(volcano_evicting("reclaim", 1000, 500), kind="job ledger", measure=recording_jobs)
     yield replace(kai_evicting("reclaim", 500, 250, 1), kind="job ledger", measure=recording_jobs)
-    yield explain(5000, 5000, 10)
+    yield from explain(5000, 5000, 10)
     yield click(5000, 20)
     for kind in ("reclaim", "preempt"):
         evicting = volcano_evicting(kind, 1000, 500), kai_evicting(kind, 500, 250, 1)

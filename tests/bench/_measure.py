@@ -16,7 +16,7 @@ from pumice.config import Policy, policy_from_dict
 from pumice.config.settings import AS_UPSTREAM
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
-from pumice.explain import JobLedger, run_explained
+from pumice.explain import JobLedger, ledger_of, run_explained
 from pumice.explain.text import explanation_text
 from pumice.ledger import Ledger
 from pumice.model.facts import Inventory
@@ -78,12 +78,13 @@ def explaining_one(case: Case, number: int, profile: Profile) -> Measured:
     """Explain one job of a dump, from the objects in memory to the text; loading is not timed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "dump.json")
-        write_dump(path, case.nodes, case.jobs, case.tasks, every=5)
+        write_dump(path, case.nodes, case.jobs, case.tasks, every=case.every)
         backend = MemoryBackend.from_files([path])
-    job = sorted(backend.snapshot().groups)[-1]
+    inventory = backend.snapshot()
+    job = max(uid for uid, group in inventory.groups.items() if group.phase == "Pending")
     scheduler = Scheduler(backend, policy_of(case))
     with Timing(profile) as timing:
-        explained = run_explained(scheduler).explain(job)
+        explained = run_explained(scheduler, ledger_of(inventory, job)).explain(job)
         text = explanation_text(explained)
     wrong = () if text.startswith(f"{job} ") and explained.levels else (f"{job}: {text}",)
     return Measured(timing.cpu, timing.cpu, timing.wall, wrong=wrong)

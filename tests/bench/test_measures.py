@@ -60,7 +60,7 @@ SMALL = [
     volcano_allocate(4, 3, 2, kind="ledger", measure=recording),
     kai_allocate(4, 3, 2, kind="ledger to a sink", measure=handing),
     volcano_allocate(4, 3, 2, kind="job ledger", measure=recording_jobs),
-    explain(5, 5, 3),
+    *explain(5, 5, 3),
     click(4, 2),
 ]
 

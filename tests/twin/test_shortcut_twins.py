@@ -36,7 +36,7 @@ from pumice_builtin_actions import solver_action
 from pumice_builtin_actions.greedy import pending_work
 from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
-from pumice_builtin_actions.greedy.repeated_failure import RepeatedFailure
+from pumice_builtin_actions.greedy.repeated_failure import NoVictims, RepeatedFailure
 from pumice_builtin_actions.greedy.victims import Evictable
 from pumice_builtin_plugins.fairshare.order import JobQuantities
 from pumice_builtin_plugins.fairshare.quantities import NOTHING
@@ -213,6 +213,20 @@ def _all_fail_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         return failure._task is not None and failure._task.job is task.job
 
     monkeypatch.setattr(RepeatedFailure, "covers", covers)
+
+
+def _all_jobs_fail_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the plugins allow one job no victim, they are taken to allow none to any."""
+
+    def key(refused: NoVictims, task: Task, victims: object) -> int:
+        return id(victims)
+
+    def like(refused: NoVictims, task: Task, victims: object, groups: object) -> Any:
+        known = refused._refused.get(id(victims))
+        return None if known is None else known.attempt
+
+    monkeypatch.setattr(NoVictims, "_key", key)
+    monkeypatch.setattr(NoVictims, "like", like)
 
 
 def _other_queue_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,6 +416,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _no_hope,
         _roles_alike,
         _all_fail_alike,
+        _all_jobs_fail_alike,
     ),
     "queue_books": (
         _old_shares,

@@ -15,7 +15,7 @@ class Attempt:
     shortcut leaves out the others: so the reason is the same with and without it.
     """
 
-    __slots__ = ("_reachable", "asked", "named", "over_share", "unfit")
+    __slots__ = ("_reachable", "asked", "named", "over_share", "tried", "unfit")
 
     def __init__(self, reachable: np.ndarray) -> None:
         self._reachable = reachable
@@ -27,6 +27,8 @@ class Attempt:
         """Whether the queue might not hold the task although a node had room for it."""
         self.unfit = False
         """Whether a filter refused a node that had room and was within the share."""
+        self.tried = False
+        """Whether there was a node with victims, or with room enough without any."""
 
     @classmethod
     def of(

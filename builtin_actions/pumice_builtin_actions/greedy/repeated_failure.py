@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from pumice import FitErrors, Session, Task
+from pumice_builtin_actions.greedy.failure import Attempt
 
 
 class RepeatedFailure:
@@ -49,9 +53,71 @@ class RepeatedFailure:
         self._state = self._present_state()
 
     def _present_state(self) -> Hashable:
-        """Grows with every change of a node and of a task's status, undo included."""
-        session = self._session
-        return session.nodes.version, len(session.cluster.job_journal)
+        return _state_of(self._session)
+
+
+class _Refused(NamedTuple):
+    """A task for which the plugins allowed no victim on any node."""
+
+    state: Hashable
+    rows: np.ndarray
+    """The nodes that were tried."""
+    attempt: Attempt
+
+
+class NoVictims:
+    """Recognises a task for which the plugins allow no victim, as they did for another job's.
+
+    In a full cluster hundreds of jobs of equal priority ask about the same candidates. The votes
+    are the same if all plugins read the same of the preemptor (``Plugin.preemptor_key``).
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # The promises of [evictions] look at the claimant.
+        self._on = session.uses("victims") and not session.evictions.active
+        self._keyed = [
+            plugin
+            for tier in session.ask.voters["preemptable"]
+            for impl, plugin in tier
+            if "preemptor" in impl.arguments
+        ]
+        self._refused: dict[Hashable, _Refused] = {}
+
+    def like(self, task: Task, victims: object, groups: Sequence[np.ndarray]) -> Attempt | None:
+        """The attempt of a task that failed on these nodes as this one would; None: none did."""
+        if not self._on or not self._refused or self._is_recorded(task):
+            return None
+        refused = self._refused.get(self._key(task, victims))
+        if refused is None or refused.state != _state_of(self._session):
+            return None
+        return refused.attempt if np.array_equal(refused.rows, _joined(groups)) else None
+
+    def record(
+        self, task: Task, victims: object, groups: Sequence[np.ndarray], attempt: Attempt
+    ) -> None:
+        """No node was found for the task."""
+        if not self._on or attempt.tried or self._session.queries.has_live_filters(task):
+            return
+        state = _state_of(self._session)
+        self._refused[self._key(task, victims)] = _Refused(state, _joined(groups), attempt)
+
+    def _is_recorded(self, task: Task) -> bool:
+        ledger = self._session.ledger
+        return ledger is not None and ledger.records(task.job)
+
+    def _key(self, task: Task, victims: object) -> Hashable:
+        keys = tuple(plugin.preemptor_key(task) for plugin in self._keyed)
+        return id(victims), self._session.queries.class_id(task), task.vector.tobytes(), keys
+
+
+def _state_of(session: Session) -> Hashable:
+    """Grows with every change of a node and of a task's status, undo included."""
+    return session.nodes.version, len(session.cluster.job_journal)
+
+
+def _joined(groups: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(groups) if groups else np.zeros(0, np.intp)
 
 
 def _are_alike(left: Task, right: Task) -> bool:

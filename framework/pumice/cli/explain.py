@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -19,11 +20,14 @@ from pumice.explain.asked import find_job, left_out
 from pumice.explain.codes import CODES, code_of
 from pumice.explain.counterfactuals import Counterfactuals, find_changes
 from pumice.explain.explanation import Explanation, Level
-from pumice.explain.job import ExplainedCycle, run_explained
+from pumice.explain.job import ExplainedCycle, ledger_of, run_explained
 from pumice.explain.parts import node_text, only_evictions, queue_facts, task_explanation
 from pumice.explain.record import JobLedger
 from pumice.explain.text import code_text, explanation_text
 from pumice.model.facts import Inventory
+from pumice.scenarios import Runner, read_file
+from pumice.scenarios.files import is_scenario_file
+from pumice.scenarios.scenario import parse
 from pumice.scheduler import Scheduler
 
 EXAMPLE = "pumice explain my-namespace/my-job dump.json -c policy.toml"
@@ -66,9 +70,10 @@ def command(
     """Explain why a job waits, runs or was evicted.
 
     JOB is namespace/name of a pod group or a pod; the name alone will do if there is only one.
-    FILES are those of 'pumice run'. The cluster is decided again, the cycle recorded, and the
-    steps of the decision printed in their order. Then small changes are tried on the same cluster,
-    to find one with which the job would run.
+    FILES are those of 'pumice run', or one scenario file of 'pumice test'; its policy is used if
+    neither -c nor --preset nor --set is given. The cluster is decided again, the cycle recorded,
+    and the steps of the decision printed in their order. Then small changes are tried on the same
+    cluster, to find one with which the job would run.
     """
     if code is not None:
         _describe_code(code, output)
@@ -79,9 +84,15 @@ def command(
         missing = "JOB and FILES" if job is None and queue is None else "FILES"
         raise PumiceError(f"there is nothing to explain: give {missing}", hint=EXAMPLE)
     catalog = Catalog()
-    chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
-    backend = make_backend("memory", files, chosen, catalog, None, None)
-    assert isinstance(backend, MemoryBackend)
+    if any(map(is_scenario_file, files)):
+        own = policy is None and preset is None and not overrides
+        given = None if own else _policy(policy, preset, overrides, catalog)
+        backend, chosen = _scenario_cluster(files, given, catalog)
+    else:
+        chosen = _policy(policy, preset, overrides, catalog)
+        memory = make_backend("memory", files, chosen, catalog, None, None)
+        assert isinstance(memory, MemoryBackend)
+        backend = memory
     warnings = input_warnings(backend)
     read = backend.snapshot()
     adopt_pods(backend, chosen)
@@ -115,6 +126,32 @@ def command(
     _print(explained, changes, warnings, output)
 
 
+def _policy(
+    policy: str | None, preset: str | None, overrides: tuple[str, ...], catalog: Catalog
+) -> Policy:
+    return load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
+
+
+def _scenario_cluster(
+    files: tuple[str, ...], policy: Policy | None, catalog: Catalog
+) -> tuple[MemoryBackend, Policy]:
+    """The cluster of a scenario file, and its policy unless another is given."""
+    file = Path(files[0])
+    if len(files) > 1:
+        raise PumiceError(
+            "a scenario file has a cluster of its own and is explained alone",
+            hint="give the scenario file only, or manifests only",
+        )
+    texts = read_file(file)
+    if len(texts) > 1:
+        raise PumiceError(
+            f"{file} has {len(texts)} scenarios",
+            hint="put the one to explain into a file of its own",
+        )
+    scheduler, backend = Runner(catalog).scheduler(parse(texts[0], str(file)), file, policy)
+    return backend, scheduler.policy
+
+
 def _run(
     backend: MemoryBackend, policy: Policy, job: str | None, cycles: int
 ) -> tuple[ExplainedCycle, Inventory]:
@@ -124,7 +161,8 @@ def _run(
         scheduler.run_once()
         advance(backend, policy)
     inventory = backend.snapshot()
-    return run_explained(scheduler, JobLedger()), inventory
+    ledger = JobLedger([]) if job is None else ledger_of(inventory, job)
+    return run_explained(scheduler, ledger), inventory
 
 
 def _is_served(explained: Explanation) -> bool:

@@ -55,6 +55,18 @@ class Impl:
     method: Any = None
     """The method as the plugin defines it, for error messages."""
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of the extension point that the method names."""
+        return named_arguments(self.method)
+
+
+def named_arguments(method: Any) -> tuple[str, ...]:
+    """The arguments that a method names besides ``self``."""
+    code = method.__code__
+    names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount]
+    return names
+
 
 Tiers = Sequence[Sequence[Impl]]
 """The implementations of one extension point, tier by tier in policy order."""

@@ -1,7 +1,8 @@
 """Why a job waits, was evicted or runs: reason codes, verdicts and whole explanations.
 
 ``run_explained(scheduler)`` runs one cycle and records it; ``cycle.explain("ns/job")`` answers an
-:class:`Explanation` until the next cycle begins.
+:class:`Explanation` until the next cycle begins. Where only one job is to be explained,
+``run_explained(scheduler, ledger_of(inventory, "ns/job"))`` is cheaper.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pumice.explain.codes import CODES, ReasonCode, code_of
     from pumice.explain.explanation import Change, Explanation, Level, Victim
-    from pumice.explain.job import ExplainedCycle, explain_job, run_explained
+    from pumice.explain.job import ExplainedCycle, explain_job, ledger_of, run_explained
     from pumice.explain.record import JobLedger
 
 _HOME = {
@@ -25,6 +26,7 @@ _HOME = {
     "Victim": "explanation",
     "code_of": "codes",
     "explain_job": "job",
+    "ledger_of": "job",
     "run_explained": "job",
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "Victim",
     "code_of",
     "explain_job",
+    "ledger_of",
     "run_explained",
 ]
 

@@ -24,6 +24,8 @@ _MOST_TASKS, _SHORTAGES = "pumice.most_tasks", "pumice.shortages"
 def minimum_of(job: Job) -> list[Task]:
     """The tasks without a node that the job still needs for its minimum; at least one."""
     waiting = [*job.by_status[_PENDING].values(), *job.by_status[TaskStatus.PIPELINED].values()]
+    if len(waiting) < 2:
+        return waiting
     needed = max(1, job.min_available - job.ready_count)
     return sorted(waiting, key=lambda task: int(task.vector.sum()))[:needed]
 

@@ -16,6 +16,7 @@ from pumice.model.task import COMPLETED_STATUSES
 
 if TYPE_CHECKING:
     from pumice.decisions import Decisions
+    from pumice.model.facts import Inventory
     from pumice.model.job import Job
     from pumice.scheduler import Scheduler
     from pumice.session.session import Session
@@ -59,6 +60,16 @@ def run_explained(
     finally:
         scheduler.ledger = before
     return ExplainedCycle(session, recording, scheduler.cycle)
+
+
+def ledger_of(inventory: Inventory, job: str) -> JobLedger:
+    """A ledger with all that the explanation of one job needs.
+
+    What was decided about the others is recorded only if tasks of the job have a node: for an
+    eviction it is said how the plugins voted in the turn of the job that gained by it.
+    """
+    is_placed = any(pod.group == job and pod.node_name for pod in inventory.pods.values())
+    return JobLedger() if is_placed else JobLedger([job])
 
 
 def explain_job(session: Session, ledger: JobLedger | None, uid: str) -> Explanation:

@@ -10,7 +10,7 @@ from pumice.explain.codes import CODES
 from pumice.explain.evicting import evicting_levels
 from pumice.explain.explanation import Level, amounts, plain_numbers
 from pumice.explain.record import JobLedger, JobRecord, Objection
-from pumice.explain.verdict import Verdict, first_error, names, unmatched
+from pumice.explain.verdict import Verdict, first_error, names, queue_details, unmatched
 from pumice.model.quantity import shown
 from pumice.model.resources import Resource
 from pumice.model.task import TaskStatus
@@ -99,11 +99,24 @@ def _queue(
             numbers |= _queue_numbers(session, queue, level)
         if level in objections:
             one, text, own = objections[level]
+            text += _since(session, job, one, text, verdict)
             yield _objected(level, session, one, text, {**numbers, **own})
         elif verdict is not None and CODES[verdict.code].level == level:
             yield Level(level, False, verdict.text, numbers=numbers)
         else:
             yield Level(level, True, _queue_text(job, level, numbers), numbers=numbers)
+
+
+def _since(session: Session, job: Job, one: Objection, text: str, verdict: Verdict | None) -> str:
+    """The moment of an objection, where the verdict at the end of the cycle has other numbers."""
+    if verdict is None or text in verdict.text or one.point != "allocatable":
+        return ""
+    now = queue_details(session, job)
+    if now is None:
+        return f" (when {one.action} asked)"
+    if now.text == text:
+        return ""
+    return f" (when {one.action} asked; at the end of the cycle {now.text})"
 
 
 def _queue_text(job: Job, level: str, numbers: dict[str, Any]) -> str:

@@ -128,14 +128,16 @@ class JobLedger(Ledger):
     they are read before the next cycle begins.
     """
 
-    __slots__ = ("_action", "_focus", "_votes", "by_job", "served")
+    __slots__ = ("_action", "_focus", "_records", "_votes", "by_job", "served")
     records_alike = False
 
     def __init__(self, jobs: Sequence[str] | None = None) -> None:
-        """``jobs``: the uids of the jobs to record; None: all."""
+        """``jobs``: the uids of the jobs to record, in whose turns alone votes are; None: all."""
         super().__init__(None, sorted(WATCHED))
         self._focus = None if jobs is None else frozenset(jobs)
         self._action = ""
+        self._records = True
+        """Whether votes are recorded at the moment."""
         self._votes: list[VictimVote] = []
         self.by_job: dict[str, JobRecord] = {}
         """What happened to each job in this cycle."""
@@ -151,6 +153,7 @@ class JobLedger(Ledger):
     def turn(self, job: Job | None) -> None:
         """It is a job's turn, or that of none."""
         self.job = job
+        self._records = job is None or self.records(job)
         if job is not None:
             self.served.setdefault(self._action, []).append(job.uid)
 
@@ -164,9 +167,13 @@ class JobLedger(Ledger):
         if job is None:
             return None
         record = self.by_job.get(job.uid)
-        if record is None and (self._focus is None or job.uid in self._focus):
+        if record is None and self.records(job):
             record = self.by_job[job.uid] = JobRecord()
         return record
+
+    def records(self, job: Job | None) -> bool:
+        """Whether a job is recorded."""
+        return self._focus is None or (job is not None and job.uid in self._focus)
 
     # -- statements and searches
 
@@ -210,13 +217,16 @@ class JobLedger(Ledger):
 
         return replace(impl, fn=watched)
 
-    def question(self, point: ExtensionPoint, combined: Answer) -> Answer:
+    def question(self, point: ExtensionPoint, combined: Answer, plain: Answer) -> Answer:
         """The same combined question; one for victims is recorded with its votes."""
         if not isinstance(point.rule, TieredIntersection):
-            return combined
+            return combined if self._focus is None else self._in_turn(combined, plain)
         name = point.name
 
         def asked(subject: Any, candidates: Sequence[Task]) -> Sequence[Task]:
+            if not self._records:
+                found: Sequence[Task] = plain(subject, candidates)
+                return found
             self._votes = []
             allowed: Sequence[Task] = combined(subject, candidates)
             record = self.of(self.job or _job_of(subject))
@@ -231,6 +241,12 @@ class JobLedger(Ledger):
                 else:
                     record.not_stored[action] += 1
             return allowed
+
+        return asked
+
+    def _in_turn(self, combined: Answer, plain: Answer) -> Answer:
+        def asked(*args: Any) -> Any:
+            return (combined if self._records else plain)(*args)
 
         return asked
 

@@ -14,7 +14,7 @@ from pumice.explain.details import details_of
 from pumice.fit_errors import FitErrors
 from pumice.model.quantity import shown
 from pumice.model.task import Task, TaskStatus
-from pumice.verdicts import VoteDetails
+from pumice.verdicts import NodeVerdicts, VoteDetails
 
 if TYPE_CHECKING:
     from pumice.model.job import Job
@@ -27,7 +27,8 @@ _PENDING, _ALLOCATED, _PIPELINED, _RELEASING = (
     TaskStatus.RELEASING,
 )
 _NOTES = "pumice.notes"
-_UNMATCHED = "pumice.unmatched"
+_UNMATCHED, _SUMMARIES = "pumice.unmatched", "pumice.summaries"
+"""Names in ``session.state``."""
 _MOST_NAMES = 4
 _INSUFFICIENT = "Insufficient "
 _BOUNDED = frozenset({"OverLimit", "QueueShare"})
@@ -78,11 +79,14 @@ def notes_of(job: Job) -> dict[tuple[str, str], str]:
 def furthest_note(job: Job) -> tuple[str, str, str] | None:
     """(action, code, text) of the evicting action that came furthest; None: there is none."""
     notes = [(action, code, text) for (action, code), text in notes_of(job).items()]
-    refused = [r for r in job.refusals if progress(r.reason)]
-    notes += [("", refusal.reason, refusal.message) for refusal in refused]
+    if job.refusals:
+        refused = [r for r in job.refusals if progress(r.reason)]
+        notes += [("", refusal.reason, refusal.message) for refusal in refused]
     if not notes:
         return None
-    action, code, text = max(notes, key=lambda note: progress(note[1]))
+    action, code, text = notes[0]
+    if len(notes) > 1:
+        action, code, text = max(notes, key=lambda note: progress(note[1]))
     if not action:
         action, _, rest = text.partition(" ")
         text = rest or text
@@ -165,6 +169,8 @@ def _placing(session: Session, job: Job) -> Verdict:
 
 def _refusal(session: Session, job: Job) -> Verdict | None:
     """The refusal of the job as a whole: by its queue, by the policy."""
+    if not job.refusals:
+        return None
     refusals = {r.reason: r for r in job.refusals if not progress(r.reason)}
     if not refusals:
         return None
@@ -208,16 +214,13 @@ def _too_large(session: Session, job: Job, *, limited: bool) -> Verdict | None:
 
 def _nodes(session: Session, job: Job) -> Verdict:
     task, errors = first_error(job)
-    histogram = errors.histogram()
-    if not histogram and errors.head:
+    summary = _summary_of(session, errors)
+    if not summary.reasons and errors.head:
         return Verdict("NodesUnfit", errors.head)
-    count = 0 if errors.verdicts is None else int((errors.verdicts.codes != 0).sum())
-    listed = ", ".join(f"{n} {reason}" for reason, n in histogram.most_common())
-    total = f"{count} node{'s' * (count != 1)}"
     head = "" if task is None or len(job.tasks) == 1 else f"{task.name}: "
     inside = f" of hypernode {errors.hyper_node}" if errors.hyper_node else ""
-    text = f"{head}none of {total}{inside} takes it: {listed}"
-    missing = any(reason.startswith(_INSUFFICIENT) for reason in histogram)
+    text = f"{head}none of {summary.nodes}{inside} takes it: {summary.reasons}"
+    missing = summary.insufficient
     if missing and task is not None:
         text += capacity.shortage(session, task, errors)
     tried = sum(
@@ -230,9 +233,36 @@ def _nodes(session: Session, job: Job) -> Verdict:
         return Verdict("GangIncomplete", f"{_gang_text(job, tried)}; {text}")
     nowhere = unmatched(session, task)
     if nowhere is not None:
-        listed = ", ".join(f"{n} {reason}" for reason, n in nowhere.histogram().most_common())
+        listed = _summary_of(session, nowhere).reasons
         return Verdict("NoNodeMatches", f"{head}no node will do, full or empty: {listed}")
     return Verdict("NodesFull" if missing else "NodesUnfit", text)
+
+
+class _Summary(NamedTuple):
+    """What the nodes say, for a person."""
+
+    verdicts: NodeVerdicts | None
+    reasons: str
+    """How many nodes gave each reason."""
+    nodes: str
+    """How many refuse."""
+    insufficient: bool
+    """Whether one of them has too little free."""
+
+
+def _summary_of(session: Session, errors: FitErrors) -> _Summary:
+    """What the nodes say; jobs that ask for the same mostly have one answer in common."""
+    known: dict[int, _Summary] = session.state.setdefault(_SUMMARIES, {})
+    summary = known.get(id(errors.verdicts))
+    if summary is None or summary.verdicts is not errors.verdicts:
+        histogram = errors.histogram()
+        listed = ", ".join(f"{n} {reason}" for reason, n in histogram.most_common())
+        count = 0 if errors.verdicts is None else int((errors.verdicts.codes != 0).sum())
+        insufficient = any(reason.startswith(_INSUFFICIENT) for reason in histogram)
+        nodes = f"{count} node{'s' * (count != 1)}"
+        summary = _Summary(errors.verdicts, listed, nodes, insufficient)
+        known[id(errors.verdicts)] = summary
+    return summary
 
 
 def unmatched(session: Session, task: Task | None) -> FitErrors | None:
@@ -254,8 +284,9 @@ def unmatched(session: Session, task: Task | None) -> FitErrors | None:
 
 def first_error(job: Job) -> tuple[Task | None, FitErrors]:
     """The first task of the job by name that no node takes, and why; one with verdicts first."""
-    failed = [(uid, errors) for uid, errors in job.fit_errors.items()]
-    known = [(job.tasks.get(uid), errors) for uid, errors in failed]
+    known = [(job.tasks.get(uid), errors) for uid, errors in job.fit_errors.items()]
+    if len(known) == 1:
+        return known[0]
     return min(
         known, key=lambda one: (one[1].verdicts is None, one[0].name if one[0] is not None else "")
     )

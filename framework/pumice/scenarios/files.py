@@ -55,6 +55,15 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[Path]:
             )
 
 
+def is_scenario_file(path: str | Path) -> bool:
+    """Whether a file has scenarios with an expectation, so that it is no manifest."""
+    file = Path(path)
+    if file.suffix not in SUFFIXES or not file.is_file():
+        return False
+    # A dump may be large: it is parsed here only if it has the word.
+    return b"expect" in _content(file) and _is_scenario(file)
+
+
 def read_file(path: Path) -> list[Raw]:
     """The scenarios of a file, each as JSON text.
 

@@ -77,9 +77,14 @@ class Runner:
         except Exception as error:  # a faulty plugin or action fails its scenario only
             return replace(blank, error=f"{type(error).__name__}: {error}{_place(error)}")
 
-    def scheduler(self, scenario: Scenario, file: Path) -> tuple[Scheduler, ScenarioBackend]:
-        """A scheduler before its first cycle on the scenario's cluster, and that cluster."""
-        policy = self._policy(scenario, file)
+    def scheduler(
+        self, scenario: Scenario, file: Path, policy: Policy | None = None
+    ) -> tuple[Scheduler, ScenarioBackend]:
+        """A scheduler before its first cycle on the scenario's cluster, and that cluster.
+
+        ``policy`` replaces the scenario's own.
+        """
+        policy = policy or self._policy(scenario, file)
         extra = scenario.facts()
         queue = policy.scheduler.default_queue
         inventory = cluster.read(scenario, file, default_queue=queue)

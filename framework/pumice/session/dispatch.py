@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pumice import deprecated
 from pumice._nearest import did_you_mean
 from pumice.combine import Answer, Impl, Tiers
+from pumice.combine.base import named_arguments
 from pumice.errors import PluginError
 from pumice.hookspecs import POINTS, PROJECT, ExtensionPoint
 from pumice.plugin import Plugin
@@ -36,9 +37,8 @@ _ABOUT_NODES = frozenset({"predicate", "node_order"})
 
 def bind(method: Callable[..., Any], args: Sequence[str]) -> Answer:
     """A method that names some of the spec's arguments, as a function of all of them."""
-    code = method.__code__
-    wanted = code.co_varnames[1 : code.co_argcount]
-    if tuple(wanted) == tuple(args):
+    wanted = named_arguments(method)
+    if wanted == tuple(args):
         return method
     return _adapter(tuple(args), wanted)(method)
 
@@ -224,6 +224,7 @@ class Dispatch:
                 ]
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
             # Node queries are asked, and recorded, for many nodes at once (see voters).
+            plain_impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
                     [(watcher.voter(point, impl, plugin, n), plugin) for impl, plugin in tier]
@@ -233,7 +234,8 @@ class Dispatch:
             impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
             combined = point.rule.compile(point.name, impls, on_error)
             if watcher is not None:
-                combined = watcher.question(point, combined)
+                plain = point.rule.compile(point.name, plain_impls, on_error)
+                combined = watcher.question(point, combined, plain)
             setattr(self, point.name, combined)
 
     def __getattr__(self, point: str) -> Answer:

@@ -122,3 +122,36 @@ def test_a_job_that_takes_no_part(tmp_path):
     text = ok("ns/lost", str(file))
     assert text.startswith("ns/lost can never run as it is: LeftOut: ")
     assert "nowhere" in text
+
+
+# -- a scenario file instead of manifests
+
+SCENARIO = DEMO.parents[2] / "tests" / "scenarios" / "explain" / "queue_share.yaml"
+
+
+def test_a_scenario_brings_its_policy():
+    result = explain("ns/h", str(SCENARIO), "--budget", "0", policy=False)
+    assert result.stdout.startswith("ns/h is pending: QueueShare: queue q deserves 2 cpu")
+    assert "config: allocate" in result.stdout
+
+
+def test_another_policy_replaces_that_of_the_scenario():
+    result = explain("ns/h", str(SCENARIO), "--preset", "kai", "--budget", "0", policy=False)
+    assert result.stdout.startswith("ns/h runs")
+
+
+def test_a_scenario_is_explained_alone():
+    assert "is explained alone" in failed("ns/h", str(SCENARIO), str(DEMO))
+
+
+def test_a_file_of_several_scenarios_is_refused():
+    file = DEMO.parents[2] / "tests" / "scenarios" / "gangs.toml"
+    assert "has 3 scenarios" in failed("ns/h", str(file))
+
+
+def test_numbers_of_another_moment_say_so():
+    found = json.loads(ok("ablation", str(DEMO), "-o", "json", "--budget", "0"))
+    (share,) = (level for level in found["levels"] if level["level"] == "share")
+    assert "12 in use" in share["text"]
+    assert "(when allocate asked; at the end of the cycle queue research" in share["text"]
+    assert "6 in use" in found["binding"]
