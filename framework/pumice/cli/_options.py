@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +40,11 @@ def _output(text: str, *formats: str) -> Callable[[F], F]:
     )
 
 
+def wide_option(function: F) -> F:
+    """``--wide``, given to the command as ``wide``."""
+    return click.option("--wide", is_flag=True, help="All columns; long cells wrap.")(function)
+
+
 def set_option(function: F) -> F:
     """``--set KEY=VALUE``, given to the command as ``overrides``."""
     return click.option(
@@ -59,6 +65,29 @@ def backend_set_option(function: F) -> F:
         metavar="KEY=VALUE",
         help="An option of the backend, as in kubeconfig=FILE; may be repeated.",
     )(function)
+
+
+def now_option(function: F) -> F:
+    """``--now TIME``, given to the command as ``now`` in epoch seconds."""
+    return click.option(
+        "--now",
+        metavar="TIME",
+        callback=_read_time,
+        help="The time of the first cycle, as in 2026-01-31T08:00:00Z; without it, just after the "
+        "latest time in FILES.",
+    )(function)
+
+
+def _read_time(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
+    if value is None:
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T08:00:00Z") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def plain_option(function: F) -> F:

@@ -9,9 +9,9 @@ import click
 
 from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
-from pumice.cli._options import output_option, policy_options
+from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
+from pumice.cli._options import now_option, output_option, policy_options
 from pumice.cli._output import print_json
-from pumice.cli.run import adopt_pods, advance, input_warnings, make_backend
 from pumice.config import Policy, load_policy
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -47,6 +47,7 @@ _BUDGET = 5.0
     "--budget", default=_BUDGET, type=click.FloatRange(0), show_default=True, metavar="SECONDS",
     help="How long to look for changes that would let the job run; 0: not at all.",
 )  # fmt: skip
+@now_option
 @output_option
 def command(
     job: str | None,
@@ -61,6 +62,7 @@ def command(
     code: str | None,
     cycles: int,
     budget: float,
+    now: float | None,
     output: str,
 ) -> None:
     """Explain why a job waits, runs or was evicted.
@@ -80,7 +82,7 @@ def command(
         raise PumiceError(f"there is nothing to explain: give {missing}", hint=EXAMPLE)
     catalog = Catalog()
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
-    backend = make_backend("memory", files, chosen, catalog, None, None)
+    backend = make_backend("memory", files, chosen, catalog, now=now)
     assert isinstance(backend, MemoryBackend)
     warnings = input_warnings(backend)
     read = backend.snapshot()
