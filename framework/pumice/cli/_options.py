@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from pumice.cli._complete import complete_presets, complete_shortcuts
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 
@@ -97,6 +98,7 @@ def plain_option(function: F) -> F:
         multiple=True,
         metavar="NAME",
         callback=_known_shortcuts,
+        shell_complete=complete_shortcuts,
         help="Switch off a shortcut of the engine, or 'all'; may be repeated.",
     )(function)
 
@@ -115,9 +117,12 @@ def _known_shortcuts(
 def policy_options(function: F) -> F:
     """``-c FILE``, ``--preset NAME`` and ``--set``, as ``policy``, ``preset`` and ``overrides``."""
     function = set_option(function)
-    function = click.option("--preset", metavar="NAME", help="A policy that ships with Pumice.")(
-        function
-    )
+    function = click.option(
+        "--preset",
+        metavar="NAME",
+        shell_complete=complete_presets,
+        help="A policy that ships with Pumice.",
+    )(function)
     return click.option(
         "-c", "--config", "policy", type=POLICY_FILE, metavar="FILE", help="The policy file."
     )(function)

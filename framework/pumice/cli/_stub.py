@@ -17,6 +17,41 @@ _INDENT = "    "
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
+_GREEDY = (("enqueue", "allocate"), ("gang",))
+_EVICTING = (
+    ("enqueue", "allocate", "preempt", "reclaim"),
+    ("gang", "priority", "predicates", "proportion"),
+)
+_SOLVER = (
+    ("fair_allocate", "consolidate", "solve_reclaim", "solve_preempt"),
+    ("gang", "priority", "kai_predicates", "fairshare"),
+)
+_POLICIES = {
+    **dict.fromkeys(
+        ("job_starving", "preemptable", "preemptive", "protected", "reclaimable"), _EVICTING
+    ),
+    **dict.fromkeys(
+        (
+            "can_reclaim_resources",
+            "is_job_over_queue_capacity",
+            "is_non_preemptible_job_over_queue_quota",
+            "is_task_allocation_on_node_over_capacity",
+            "node_pre_order",
+            "pre_job_allocation",
+            "preempt_victim_filter",
+        ),
+        _SOLVER,
+    ),
+}
+"""The policy under which a point is asked, where enqueue and allocate do not ask it."""
+
+
+def policy(points: Iterable[ExtensionPoint]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Actions that ask the first of these points that few actions ask, and plugins beside it."""
+    special = (_POLICIES[point.name] for point in points if point.name in _POLICIES)
+    return next(special, _GREEDY)
+
+
 def signature(point: ExtensionPoint) -> str:
     """The ``def`` line of a method, with types, wrapped like a formatter does."""
     arguments, answer = _parts(point)
@@ -42,25 +77,32 @@ def docstring(point: ExtensionPoint) -> str:
     return "\n".join([*wrapped, f'{_INDENT * 2}"""'])
 
 
+def method(point: ExtensionPoint) -> str:
+    """A method that answers a point and has no opinion."""
+    parts = (f"{_INDENT}@hookimpl", signature(point), docstring(point), no_opinion(point))
+    return "\n".join(part for part in parts if part)
+
+
 def no_opinion(point: ExtensionPoint) -> str:
     """The statement that returns no opinion; empty where no answer is expected."""
     return "" if _parts(point)[1] == "None" else f"{_INDENT * 2}return None"
 
 
-def imports(point: ExtensionPoint, spec: type) -> str:
-    """Import statements for a plugin and for the types in the signature."""
-    arguments, answer = _parts(point)
-    origins = _origins(spec)
+def imports(points: Iterable[ExtensionPoint], specs: Iterable[type]) -> str:
+    """Import statements for a plugin and for the types in the signatures."""
     modules: dict[str, set[str]] = {"pumice": {"Plugin", "hookimpl"}}
     whole = set()
-    for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
-        module, name = origins.get(word, ("", ""))
-        if word in pumice.__all__ and module.startswith("pumice."):
-            modules["pumice"].add(word)
-        elif module and name:
-            modules.setdefault(module, set()).add(word)
-        elif module:
-            whole.add(f"import {module} as {word}" if module != word else f"import {module}")
+    for point, spec in zip(points, specs, strict=True):
+        arguments, answer = _parts(point)
+        origins = _origins(spec)
+        for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
+            module, name = origins.get(word, ("", ""))
+            if word in pumice.__all__ and module.startswith("pumice."):
+                modules["pumice"].add(word)
+            elif module and name:
+                modules.setdefault(module, set()).add(word)
+            elif module:
+                whole.add(f"import {module} as {word}" if module != word else f"import {module}")
     return _sorted_imports(modules, whole)
 
 

@@ -9,6 +9,7 @@ import click
 from pydantic import BaseModel
 
 from pumice._replace import replace_file
+from pumice.cli._complete import complete_presets
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import (
     print_facts,
@@ -59,7 +60,12 @@ def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: st
 
 @command.command("show", short_help="Show the resulting pipeline of a policy.")
 @click.argument("file", type=POLICY_FILE, required=False)
-@click.option("--preset", metavar="NAME", help="Show a policy that ships with Pumice.")
+@click.option(
+    "--preset",
+    metavar="NAME",
+    shell_complete=complete_presets,
+    help="Show a policy that ships with Pumice.",
+)
 @set_option
 @click.option("--why", is_flag=True, help="Show where each part and each value comes from.")
 @output_option

@@ -10,6 +10,7 @@ import click
 from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
+from pumice.cli._complete import complete_cluster, complete_codes
 from pumice.cli._options import now_option, output_option, policy_options
 from pumice.cli._output import print_json
 from pumice.config import Policy, load_policy
@@ -31,14 +32,34 @@ _BUDGET = 5.0
 
 
 @click.command("explain")
-@click.argument("job", required=False, metavar="[JOB]")
+@click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_cluster("groups"))
 @click.argument("files", nargs=-1, metavar="[FILES...]")
 @policy_options
-@click.option("--task", metavar="NAME", help="Explain one task of the job.")
-@click.option("--node", metavar="NAME", help="Why this node takes the job's tasks, or does not.")
-@click.option("--queue", metavar="NAME", help="Explain a queue instead of a job; give no JOB.")
+@click.option(
+    "--task",
+    metavar="NAME",
+    shell_complete=complete_cluster("pods"),
+    help="Explain one task of the job.",
+)
+@click.option(
+    "--node",
+    metavar="NAME",
+    shell_complete=complete_cluster("nodes"),
+    help="Why this node takes the job's tasks, or does not.",
+)
+@click.option(
+    "--queue",
+    metavar="NAME",
+    shell_complete=complete_cluster("queues"),
+    help="Explain a queue instead of a job; give no JOB.",
+)
 @click.option("--eviction", is_flag=True, help="Only who evicted the job's tasks, and why.")
-@click.option("--code", metavar="CODE", help="Describe a reason code; give no JOB and no FILES.")
+@click.option(
+    "--code",
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Describe a reason code; give no JOB and no FILES.",
+)
 @click.option(
     "--cycles", default=1, type=click.IntRange(1), show_default=True,
     help="Explain the last of so many cycles.",

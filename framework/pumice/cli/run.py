@@ -15,6 +15,7 @@ from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import load_state, save_state
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
+from pumice.cli._complete import complete_parts, complete_traced
 from pumice.cli._decisions import MANY, count_faults, cycle_data, print_cycle, print_totals
 from pumice.cli._group import LogChoice
 from pumice.cli._live import is_live, live_backend, run_live
@@ -52,6 +53,7 @@ ALL = "all"
     "hooks",
     multiple=True,
     metavar="HOOK",
+    shell_complete=complete_traced,
     help="Print the questions and answers of an extension point, or of 'all'; may be repeated.",
 )
 @click.option("--check", is_flag=True, help="Check the accounts after every action.")
@@ -61,6 +63,7 @@ ALL = "all"
     "backend_name",
     default="memory",
     show_default=True,
+    shell_complete=complete_parts("backend"),
     metavar="NAME",
     help="Where the facts come from, by its entry point in the group pumice.backends.",
 )

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pumice._replace import replace_file
+from pumice.cli._complete import complete_presets
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import print_json, print_table
 from pumice.cli._progress import Progress
@@ -45,6 +46,7 @@ from pumice.simulation.runs import PolicySource, load_workload, run_all
     "--preset",
     "presets",
     multiple=True,
+    shell_complete=complete_presets,
     metavar="NAME",
     help="A policy that ships with Pumice; may be repeated.",
 )
