@@ -7,7 +7,9 @@ import inspect
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterable
+from importlib.resources import files
 
 import pumice
 from pumice.hookspecs import ExtensionPoint
@@ -17,39 +19,17 @@ _INDENT = "    "
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-_GREEDY = (("enqueue", "allocate"), ("gang",))
-_EVICTING = (
-    ("enqueue", "allocate", "preempt", "reclaim"),
-    ("gang", "priority", "predicates", "proportion"),
-)
-_SOLVER = (
-    ("fair_allocate", "consolidate", "solve_reclaim", "solve_preempt"),
-    ("gang", "priority", "kai_predicates", "fairshare"),
-)
-_POLICIES = {
-    **dict.fromkeys(
-        ("job_starving", "preemptable", "preemptive", "protected", "reclaimable"), _EVICTING
-    ),
-    **dict.fromkeys(
-        (
-            "can_reclaim_resources",
-            "is_job_over_queue_capacity",
-            "is_non_preemptible_job_over_queue_quota",
-            "is_task_allocation_on_node_over_capacity",
-            "node_pre_order",
-            "pre_job_allocation",
-            "preempt_victim_filter",
-        ),
-        _SOLVER,
-    ),
-}
-"""The policy under which a point is asked, where enqueue and allocate do not ask it."""
-
-
-def policy(points: Iterable[ExtensionPoint]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def policy(points: Iterable[ExtensionPoint]) -> tuple[list[str], list[str]]:
     """Actions that ask the first of these points that few actions ask, and plugins beside it."""
-    special = (_POLICIES[point.name] for point in points if point.name in _POLICIES)
-    return next(special, _GREEDY)
+    policies = special_policies()
+    chosen = next((policies[p.name] for p in points if p.name in policies), policies[""])
+    return chosen["actions"], chosen["plugins"]
+
+
+def special_policies() -> dict[str, dict[str, list[str]]]:
+    """The policy of each point that the usual one (of the empty name) does not ask."""
+    text = files("pumice").joinpath("templates", "policies.toml").read_text(encoding="utf-8")
+    return {point: table for table in tomllib.loads(text)["policy"] for point in table["points"]}
 
 
 def signature(point: ExtensionPoint) -> str:

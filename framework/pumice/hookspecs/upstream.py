@@ -6,8 +6,6 @@ import re
 from collections.abc import Container
 
 _EXCEPTIONS = {
-    "allocate": "on_allocate",
-    "deallocate": "on_deallocate",
     "event_handler": "on_allocate",
     "hyper_node_order_map": "hyper_node_order",
     "is_job_over_capacity": "is_job_over_queue_capacity",
@@ -31,5 +29,6 @@ def upstream_point(name: str, points: Container[str]) -> str | None:
     ``JobOrderFn``, ``AddJobOrderFn`` and the flag ``enableJobOrder`` all are ``job_order``.
     """
     snake = _WORDS.sub("_", _AFFIXES.sub("", name)).lower()
-    ours = _EXCEPTIONS.get(snake, snake)
-    return ours if ours != name and ours in points else None
+    # AllocateFunc of an event handler is on_allocate.
+    candidates = (_EXCEPTIONS.get(snake, snake), f"on_{snake}")
+    return next((ours for ours in candidates if ours != name and ours in points), None)

@@ -219,7 +219,7 @@ def test_a_kind_without_a_list_refuses_a_taken_name_too(tmp_path):
     assert "measure 'delay' is already installed" in refused("measure", "delay", into=tmp_path)
 
 
-@pytest.mark.parametrize("hook", ["job_order", "job_valid", "predicate", *_stub._POLICIES])
+@pytest.mark.parametrize("hook", ["job_order", *filter(None, _stub.special_policies())])
 def test_the_policy_of_the_scaffold_asks_the_hook(hook):
     """The cluster and the actions of the test that is made lead to the question."""
     point, calls = POINTS[hook], []
