@@ -33,7 +33,7 @@ def extension_points() -> str:
         _NOTE,
         "Every question that an action may put to the plugins. A plugin answers one by a method of",
         "its name, decorated with `@hookimpl`, that names those of the arguments it needs.",
-        "`pumice hooks` lists the same with who implements each.",
+        "`pumice hooks --wide` lists the same with who implements each.",
         "",
         "## Combination rules",
         "",

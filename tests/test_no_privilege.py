@@ -188,5 +188,5 @@ def test_asking_by_name_is_noticed(code):
 @pytest.mark.parametrize("point", POINTS)
 def test_what_pumice_new_writes_imports_documented_modules_only(point):
     spec = next(spec for spec in SPECS if hasattr(spec, point))
-    tree = ast.parse(_stub.imports(POINTS[point], spec))
+    tree = ast.parse(_stub.imports([POINTS[point]], [spec]))
     assert all(is_public(module, name) for _, module, name in imports(tree))

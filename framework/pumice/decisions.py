@@ -23,6 +23,8 @@ class Bind:
     """What ``bind_request_mutate`` and the bind context add to the bind request."""
     gpu_groups: tuple[str, ...] = ()
     """The GPU groups, one for each shared GPU, that it joins."""
+    job: str = ""
+    """The job (``namespace/name``) that the task belongs to."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,6 +43,8 @@ class Eviction:
     """The job (``namespace/name``) that gains; empty where there is none."""
     reason: str
     """Why, for a person."""
+    job: str = ""
+    """The job (``namespace/name``) that the task belongs to."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +61,8 @@ class PipelinedTask:
     """Whether tasks were evicted to free the resources."""
     gpu_groups: tuple[str, ...] = ()
     """The GPU groups, one for each shared GPU, that it will join."""
+    job: str = ""
+    """The job (``namespace/name``) that the task belongs to."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -115,11 +121,12 @@ class Decisions:
     def as_json(self) -> dict[str, Any]:
         """The stable shape of ``pumice run -o json``."""
         return {
-            "binds": [{"task": b.task, "node": b.node} for b in self.binds],
-            "pipelined": [{"task": p.task, "node": p.node} for p in self.pipelined],
+            "binds": [_placed(bind) for bind in self.binds],
+            "pipelined": [_placed(task) for task in self.pipelined],
             "evictions": [
                 {
                     "task": e.task,
+                    "job": e.job,
                     "node": e.node,
                     "action": e.action,
                     "for": e.claimant,
@@ -143,3 +150,12 @@ class Decisions:
             "faults": [fault.as_json() for fault in self.faults],
             "set_aside": list(self.set_aside),
         }
+
+
+def _placed(task: Bind | PipelinedTask) -> dict[str, Any]:
+    return {
+        "task": task.task,
+        "job": task.job,
+        "node": task.node,
+        "gpu_groups": list(task.gpu_groups),
+    }

@@ -45,7 +45,14 @@ def close(session: Session) -> None:
             for task in job.having(_PIPELINED):
                 session.pipelined.setdefault(task.uid, task)
     decisions.pipelined += [
-        PipelinedTask(task.key, task.uid, task.node, task.eviction_occurred, task.gpu_groups)
+        PipelinedTask(
+            task.key,
+            task.uid,
+            task.node,
+            task.eviction_occurred,
+            task.gpu_groups,
+            task.job.uid if task.job is not None else "",
+        )
         for task in session.pipelined.values()
         if task.status is _PIPELINED
     ]

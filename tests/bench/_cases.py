@@ -30,6 +30,7 @@ from tests.bench._measure import (
     promising,
     recording,
     recording_jobs,
+    rendering,
     reopening,
 )
 from tests.bench._own_plugin import Repair, RepairByRow
@@ -220,6 +221,7 @@ def _alone() -> Iterator[Case]:
     yield volcano_allocate(1000, 1000, 10, kind="job ledger", measure=recording_jobs)
     yield replace(volcano_evicting("reclaim", 1000, 500), kind="job ledger", measure=recording_jobs)
     yield replace(kai_evicting("reclaim", 500, 250, 1), kind="job ledger", measure=recording_jobs)
+    yield volcano_allocate(1000, 1800, 10, kind="render", measure=rendering)
     yield from explain(5000, 5000, 10)
     yield click(5000, 20)
     for kind in ("reclaim", "preempt"):

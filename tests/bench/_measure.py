@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import cProfile
+import io
 import math
 import random
 import tempfile
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice.backends.memory import MemoryBackend
+from pumice.cli._decisions import print_cycle
 from pumice.config import Policy, policy_from_dict
 from pumice.config.settings import AS_UPSTREAM
 from pumice.decisions import Decisions
@@ -88,6 +91,22 @@ def explaining_one(case: Case, number: int, profile: Profile) -> Measured:
         text = explanation_text(explained)
     wrong = () if text.startswith(f"{job} ") and explained.levels else (f"{job}: {text}",)
     return Measured(timing.cpu, timing.cpu, timing.wall, wrong=wrong)
+
+
+def rendering(case: Case, number: int, profile: Profile) -> Measured:
+    """Print what a cycle decided, every task of it, compared with deciding it."""
+    backend = MemoryBackend(case.cluster(case))
+    measured, decisions = _decide(case, Scheduler(backend, policy_of(case)), None)
+    target = io.StringIO()
+    with contextlib.redirect_stdout(target), Timing(profile) as full:
+        print_cycle(1, decisions, backend.now(), full=True)
+    with contextlib.redirect_stdout(io.StringIO()), Timing() as short:
+        print_cycle(1, decisions, backend.now())
+    lines = target.getvalue().count("\n")
+    wrong = [] if lines > case.placed else [f"{lines:,} lines for {case.placed:,} tasks"]
+    if short.cpu > full.cpu:
+        wrong.append("the summary takes longer than the whole list")
+    return replace(measured, cpu=full.cpu, wall=full.wall, base=measured.cpu, wrong=tuple(wrong))
 
 
 def handing(case: Case, number: int, profile: Profile) -> Measured:

@@ -72,6 +72,7 @@ TARGETS: dict[Size, Target] = {
     ),
     (_KAI, "second cycle with nodes changed", 10_000, 1250, 8, 0): Target(seconds=0.2, times=0.2),
     (_VOLCANO, "load", 5000, 5000, 10, 0): Target(seconds=1.5, mib=250),
+    (_VOLCANO, "render", 1000, 1800, 10, 0): Target(times=1),
     (_VOLCANO, "explain", 5000, 5000, 10, 0): Target(seconds=4),
     (_VOLCANO, "explain, one job waits", 5000, 5000, 10, 0): Target(seconds=4),
     (_VOLCANO, "job ledger", 1000, 1000, 10, 0): Target(times=1.3),

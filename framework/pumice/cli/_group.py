@@ -138,7 +138,7 @@ def _print_error(message: str, hint: str) -> None:
     help="The same as a number: 0 warnings only … 4 as -vvvv, 5 also orders and scores.",
 )
 @click.option("--log-job", default="", metavar="NAME", help="Log only what concerns this job.")
-@click.option("-q", "--quiet", is_flag=True, help="Log errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="No warnings about objects, only errors.")
 @click.option("--log-json", is_flag=True, help="Log one JSON object per line.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(
@@ -146,8 +146,10 @@ def main(
 ) -> None:
     """A batch and GPU cluster scheduler made of plugins."""
     from pumice import log
+    from pumice.cli._output import colour_setting
 
     level = verbose if log_level is None else log_level
     context = click.get_current_context()
+    context.color = colour_setting()
     context.obj = LogChoice(-1 if quiet else level, log_job)
     log.setup(context.obj.level, json=log_json, job=log_job)

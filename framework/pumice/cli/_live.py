@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pumice._nearest import did_you_mean
 from pumice.backends import LiveBackend
-from pumice.cli._decisions import print_cycle
+from pumice.cli._decisions import count_faults, cycle_data, print_cycle
 from pumice.cli._output import print_json_line
 from pumice.config import Policy
 from pumice.decisions import Decisions
@@ -58,32 +58,41 @@ def run_live(
     *,
     cycles: int | None,
     output: str,
+    full: bool,
     policy_file: Path | None,
-) -> None:
+) -> int:
     """Run cycles as they are due, until the backend is stopped or so many have been run.
+
+    Returns how many faults plugins and actions had.
 
     A policy file that changes is loaded again; one that cannot be used changes nothing.
     """
     before = _signals(backend.stop)
     stamp = _stamp(policy_file)
+    faults = 0
     try:
         while (cycles is None or scheduler.cycle < cycles) and backend.wait():
             if _stamp(policy_file) != stamp:
                 stamp = _stamp(policy_file)
                 scheduler.holder.reload()
-            _print(scheduler.cycle + 1, scheduler.run_once(), output)
+            number, clock = scheduler.cycle + 1, backend.now()
+            decisions = scheduler.run_once()
+            faults += count_faults(decisions)
+            _print(number, clock, decisions, output, full)
     finally:
         for number, handler in before:
             signal.signal(number, handler)
         scheduler.close()
         backend.close()
+    return faults
 
 
-def _print(number: int, decisions: Decisions, output: str) -> None:
+def _print(number: int, clock: float, decisions: Decisions, output: str, full: bool) -> None:
     if output == "jsonl":
-        print_json_line({"cycle": number, **decisions.as_json(), "warnings": []})
-    elif decisions.binds or decisions.evictions:
-        print_cycle(number, decisions)
+        data = cycle_data(number, clock, decisions)
+        print_json_line({**data, "warnings": [], "left_out": []})
+    elif output == "table" and (decisions.binds or decisions.evictions):
+        print_cycle(number, decisions, clock, full=full)
 
 
 def _signals(stop: Callable[[], None]) -> list[tuple[int, Any]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from pumice.cli._complete import complete_presets, complete_shortcuts
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 
@@ -39,6 +41,11 @@ def _output(text: str, *formats: str) -> Callable[[F], F]:
     )
 
 
+def wide_option(function: F) -> F:
+    """``--wide``, given to the command as ``wide``."""
+    return click.option("--wide", is_flag=True, help="All columns; long cells wrap.")(function)
+
+
 def set_option(function: F) -> F:
     """``--set KEY=VALUE``, given to the command as ``overrides``."""
     return click.option(
@@ -61,6 +68,29 @@ def backend_set_option(function: F) -> F:
     )(function)
 
 
+def now_option(function: F) -> F:
+    """``--now TIME``, given to the command as ``now`` in epoch seconds."""
+    return click.option(
+        "--now",
+        metavar="TIME",
+        callback=_read_time,
+        help="The time of the first cycle, as in 2026-01-31T08:00:00Z; without it, just after the "
+        "latest time in FILES.",
+    )(function)
+
+
+def _read_time(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
+    if value is None:
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T08:00:00Z") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
 def plain_option(function: F) -> F:
     """``--plain NAME``, given to the command as ``plain``."""
     return click.option(
@@ -68,6 +98,7 @@ def plain_option(function: F) -> F:
         multiple=True,
         metavar="NAME",
         callback=_known_shortcuts,
+        shell_complete=complete_shortcuts,
         help="Switch off a shortcut of the engine, or 'all'; may be repeated.",
     )(function)
 
@@ -86,9 +117,12 @@ def _known_shortcuts(
 def policy_options(function: F) -> F:
     """``-c FILE``, ``--preset NAME`` and ``--set``, as ``policy``, ``preset`` and ``overrides``."""
     function = set_option(function)
-    function = click.option("--preset", metavar="NAME", help="A policy that ships with Pumice.")(
-        function
-    )
+    function = click.option(
+        "--preset",
+        metavar="NAME",
+        shell_complete=complete_presets,
+        help="A policy that ships with Pumice.",
+    )(function)
     return click.option(
         "-c", "--config", "policy", type=POLICY_FILE, metavar="FILE", help="The policy file."
     )(function)

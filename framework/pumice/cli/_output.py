@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 from pydantic_core import to_jsonable_python
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-_NO_WRAP = 1000
-"""Width when the output is not a terminal: one line per row, for grep and logs."""
+from pumice.cli._table import Table
 
 
 def print_json(data: Any) -> None:
@@ -28,41 +27,60 @@ def print_json_line(data: Any) -> None:
     click.echo(json.dumps(plain, ensure_ascii=False))
 
 
-def make_table(*columns: str) -> Table:
-    """A table without borders; long cells wrap."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column == columns[0])
-    return table
+def colour_setting() -> bool | None:
+    """False where ``NO_COLOR`` is set or the terminal is dumb; else None: click decides."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if plain else None
 
 
-def add_row(table: Table, *cells: Any) -> None:
-    """Add a row; cells are plain text, not rich markup."""
-    table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells))
+def width() -> int | None:
+    """Columns of the terminal; None where the output is a pipe or a file, for grep and logs."""
+    if os.environ.get("COLUMNS", "").isdecimal() or sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    return None
 
 
-def print_table(table: Table) -> None:
-    if sys.stdout.isatty():
-        Console(highlight=False).print(table)
-        return
-    width = int(os.environ.get("COLUMNS") or _NO_WRAP)
-    console = Console(width=width, highlight=False, color_system=None, force_terminal=False)
-    with console.capture() as capture:
-        console.print(table)
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+def print_table(table: Table, *, one_line: bool = False) -> None:
+    """Print a table; with ``one_line``, what is too long for the terminal is cut."""
+    colour = sys.stdout.isatty() and colour_setting() is not False
+    click.echo("\n".join(table.lines(width(), one_line=one_line, colour=colour)))
 
 
 def print_facts(*facts: tuple[str, Any]) -> None:
     """Print lines of a name and a value; empty values are left out."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    table = Table("", "")
     for name, value in facts:
         if value not in ("", None):
-            add_row(table, name, value)
+            table.add(name, value)
     print_table(table)
 
 
 def print_heading(text: str) -> None:
     click.echo()
     click.secho(text, bold=True)
+
+
+def clock_text(seconds: float) -> str:
+    """Epoch seconds as a UTC time in ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def plain(docstring: str) -> str:
+    """A line of a docstring without the marks of reStructuredText."""
+    return docstring.replace("``", "`")
+
+
+def fitted(text: str, indent: int = 0) -> str:
+    """Paragraphs whose lines are too long for the terminal, wrapped; lists stay as they are.
+
+    ``indent`` is what is printed before each line.
+    """
+    if (columns := width()) is None:
+        return text
+    columns = max(columns - indent, 1)
+    return "\n\n".join(
+        textwrap.fill(part, columns)
+        if max(map(len, part.splitlines()), default=0) > columns and "\n " not in part
+        else part
+        for part in text.split("\n\n")
+    )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict
 from typing import Any, Literal
 
 import click
 
 from pumice.cli._complete import complete_parts
-from pumice.cli._options import output_option
+from pumice.cli._options import output_option, wide_option
 from pumice.cli._output import (
-    add_row,
-    make_table,
+    fitted,
+    plain,
     print_facts,
     print_heading,
     print_json,
     print_table,
 )
+from pumice.cli._table import GAP, Table
 from pumice.config.options import Option, describe
 from pumice.discovery import Catalog, CatalogEntry, Loaded, project_url
 
@@ -28,34 +30,35 @@ def part_command(kind: Part, help_text: str) -> click.Command:
 
     @click.command(f"{kind}s", help=help_text)
     @click.argument("name", required=False, shell_complete=complete_parts(kind))
+    @wide_option
     @output_option
-    def command(name: str | None, output: str) -> None:
+    def command(name: str | None, wide: bool, output: str) -> None:
         if name is None:
-            list_parts(kind, output)
+            list_parts(kind, output, wide=wide)
         else:
             show_part(kind, name, output)
 
     return command
 
 
-def list_parts(kind: Part, output: str) -> None:
+def list_parts(kind: Part, output: str, *, wide: bool = False) -> None:
     """List everything installed; what cannot be loaded has its error."""
     entries = Catalog().listing(kind)
     if output == "json":
         print_json([_as_data(entry) for entry in entries])
         return
-    columns = ["NAME", "DISTRIBUTION", "VERSION", "DESCRIPTION"]
-    if kind == "plugin":
-        columns.append("EXTENSION POINTS")
-    table = make_table(*columns)
+    points = ["EXTENSION POINTS"] if kind == "plugin" else []
+    more = ["VERSION", *points] if wide else []
+    table = Table("NAME", "DISTRIBUTION", *more[:1], "DESCRIPTION", *more[1:])
     for entry in entries:
-        source = entry.installed.source
-        cells = [entry.installed.name, source.distribution, source.version]
-        cells.append(entry.loaded.summary if entry.loaded else "broken, see below")
-        if kind == "plugin":
-            cells.append(", ".join(entry.loaded.points) if entry.loaded else "")
-        add_row(table, *cells)
-    print_table(table)
+        source, loaded = entry.installed.source, entry.loaded
+        cells = [entry.installed.name, source.distribution]
+        cells += [source.version] * wide
+        cells.append(plain(loaded.summary) if loaded else "broken, see below")
+        if wide and kind == "plugin":
+            cells.append(", ".join(loaded.points) if loaded else "")
+        table.add(*cells)
+    print_table(table, one_line=not wide)
     _print_warnings(entries)
 
 
@@ -72,13 +75,13 @@ def show_part(kind: Part, name: str, output: str) -> None:
         (kind, name),
         ("from", f"{loaded.source.label} ({loaded.source.entry_point})"),
         ("docs", project_url(loaded.source)),
-        ("", (loaded.cls.__doc__ or "").strip().replace("\n    ", "\n")),
+        ("", fitted(inspect.cleandoc(loaded.cls.__doc__ or ""), indent=len(kind) + GAP)),
     )
     if loaded.points:
         print_heading("Extension points")
-        points = make_table("POINT", "COMBINED BY", "MEANING")
+        points = Table("POINT", "COMBINED BY", "MEANING")
         for point in (catalog.points[point] for point in loaded.points):
-            add_row(points, point.name, point.rule.name, point.summary)
+            points.add(point.name, point.rule.name, plain(point.summary))
         print_table(points)
     print_heading("Options" if options else "No options")
     if options:
@@ -88,10 +91,10 @@ def show_part(kind: Part, name: str, output: str) -> None:
 
 
 def _print_options(options: list[Option]) -> None:
-    table = make_table("OPTION", "TYPE", "DEFAULT", "MEANING")
+    table = Table("OPTION", "TYPE", "DEFAULT", "MEANING")
     for option in options:
         default = "required" if option.required else repr(option.default)
-        add_row(table, option.name, option.type, default, option.help)
+        table.add(option.name, option.type, default, option.help)
     print_table(table)
 
 

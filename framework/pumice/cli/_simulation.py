@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from pumice.cli._complete import complete_parts
 from pumice.config.duration import parse_duration
 from pumice.simulation.engine import Settings
 from pumice.simulation.runs import TraceSource
@@ -64,6 +65,7 @@ _TRACE_OPTIONS: list[Callable[[Any], Any]] = [
         "--format",
         "format_name",
         default="",
+        shell_complete=complete_parts("trace"),
         metavar="NAME",
         help="The format of TRACE; without it, it is recognised.",
     ),

@@ -7,7 +7,9 @@ import inspect
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterable
+from importlib.resources import files
 
 import pumice
 from pumice.hookspecs import ExtensionPoint
@@ -15,6 +17,19 @@ from pumice.hookspecs import ExtensionPoint
 _WIDTH = 100
 _INDENT = "    "
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def policy(points: Iterable[ExtensionPoint]) -> tuple[list[str], list[str]]:
+    """Actions that ask the first of these points that few actions ask, and plugins beside it."""
+    policies = special_policies()
+    chosen = next((policies[p.name] for p in points if p.name in policies), policies[""])
+    return chosen["actions"], chosen["plugins"]
+
+
+def special_policies() -> dict[str, dict[str, list[str]]]:
+    """The policy of each point that the usual one (of the empty name) does not ask."""
+    text = files("pumice").joinpath("templates", "policies.toml").read_text(encoding="utf-8")
+    return {point: table for table in tomllib.loads(text)["policy"] for point in table["points"]}
 
 
 def signature(point: ExtensionPoint) -> str:
@@ -42,25 +57,32 @@ def docstring(point: ExtensionPoint) -> str:
     return "\n".join([*wrapped, f'{_INDENT * 2}"""'])
 
 
+def method(point: ExtensionPoint) -> str:
+    """A method that answers a point and has no opinion."""
+    parts = (f"{_INDENT}@hookimpl", signature(point), docstring(point), no_opinion(point))
+    return "\n".join(part for part in parts if part)
+
+
 def no_opinion(point: ExtensionPoint) -> str:
     """The statement that returns no opinion; empty where no answer is expected."""
     return "" if _parts(point)[1] == "None" else f"{_INDENT * 2}return None"
 
 
-def imports(point: ExtensionPoint, spec: type) -> str:
-    """Import statements for a plugin and for the types in the signature."""
-    arguments, answer = _parts(point)
-    origins = _origins(spec)
+def imports(points: Iterable[ExtensionPoint], specs: Iterable[type]) -> str:
+    """Import statements for a plugin and for the types in the signatures."""
     modules: dict[str, set[str]] = {"pumice": {"Plugin", "hookimpl"}}
     whole = set()
-    for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
-        module, name = origins.get(word, ("", ""))
-        if word in pumice.__all__ and module.startswith("pumice."):
-            modules["pumice"].add(word)
-        elif module and name:
-            modules.setdefault(module, set()).add(word)
-        elif module:
-            whole.add(f"import {module} as {word}" if module != word else f"import {module}")
+    for point, spec in zip(points, specs, strict=True):
+        arguments, answer = _parts(point)
+        origins = _origins(spec)
+        for word in _WORD.findall(" ".join([*(a.partition(":")[2] for a in arguments), answer])):
+            module, name = origins.get(word, ("", ""))
+            if word in pumice.__all__ and module.startswith("pumice."):
+                modules["pumice"].add(word)
+            elif module and name:
+                modules.setdefault(module, set()).add(word)
+            elif module:
+                whole.add(f"import {module} as {word}" if module != word else f"import {module}")
     return _sorted_imports(modules, whole)
 
 

@@ -9,15 +9,15 @@ import click
 from pydantic import BaseModel
 
 from pumice._replace import replace_file
+from pumice.cli._complete import complete_presets
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import (
-    add_row,
-    make_table,
     print_facts,
     print_heading,
     print_json,
     print_table,
 )
+from pumice.cli._table import Table
 from pumice.config import MissingParts, Policy, load_policy, policy_from_dict
 from pumice.config.importers import importer, importer_names
 from pumice.config.importers._toml import write_toml
@@ -60,7 +60,12 @@ def check(ctx: click.Context, file: Path, overrides: tuple[str, ...], output: st
 
 @command.command("show", short_help="Show the resulting pipeline of a policy.")
 @click.argument("file", type=POLICY_FILE, required=False)
-@click.option("--preset", metavar="NAME", help="Show a policy that ships with Pumice.")
+@click.option(
+    "--preset",
+    metavar="NAME",
+    shell_complete=complete_presets,
+    help="Show a policy that ships with Pumice.",
+)
 @set_option
 @click.option("--why", is_flag=True, help="Show where each part and each value comes from.")
 @output_option
@@ -127,11 +132,11 @@ def import_(file: str, origin: str, output_file: Path | None) -> None:
 
 def _print_tiers(policy: Policy, why: bool) -> None:
     print_heading("Parts")
-    table = make_table("TIER", "NAME", "DISTRIBUTION", "VERSION", "POINTS", *_FROM[:why])
+    table = Table("TIER", "NAME", "DISTRIBUTION", "VERSION", "POINTS", *_FROM[:why])
     for entry in policy.actions:
         source, place = entry.source, policy.why("action", entry.name)
         cells = (source.distribution, source.version, "", *[place][:why])
-        add_row(table, "action", entry.name, *cells)
+        table.add("action", entry.name, *cells)
     for number, tier in enumerate(policy.tiers, 1):
         for plugin in tier:
             source = plugin.source
@@ -143,33 +148,33 @@ def _print_tiers(policy: Policy, why: bool) -> None:
             answered = "; ".join(gates) or "all"
             place = policy.why("plugin", plugin.name)
             cells = (source.distribution, source.version, answered, *[place][:why])
-            add_row(table, number, plugin.name, *cells)
+            table.add(number, plugin.name, *cells)
     print_table(table)
 
 
 def _print_options(policy: Policy, why: bool) -> None:
     print_heading("Options (* differs from the default)")
-    table = make_table("OF", "OPTION", "VALUE", "", *_FROM[:why])
+    table = Table("OF", "OPTION", "VALUE", "", *_FROM[:why])
     for kind, entries in (("plugin", policy.plugins), ("action", policy.actions)):
         for entry in entries:
             for name, (value, changed) in values_of(entry.options).items():
                 place = policy.why(kind, entry.name, name)
                 cells = (_spell(value), "*" if changed else "", *[place][:why])
-                add_row(table, f"{kind} {entry.name}", name, *cells)
+                table.add(f"{kind} {entry.name}", name, *cells)
     for section, settings in _settings(policy).items():
         for name, (value, changed) in values_of(settings).items():
             cells = (_spell(value), "*" if changed else "", *[policy.why(section, name)][:why])
-            add_row(table, section, name, *cells)
+            table.add(section, name, *cells)
     print_table(table)
 
 
 def _print_voters(policy: Policy, why: bool) -> None:
     print_heading("Plugins by extension point")
     tiers = [f"TIER {number}" for number in range(1, len(policy.tiers) + 1)]
-    table = make_table("POINT", "COMBINED BY", *tiers)
+    table = Table("POINT", "COMBINED BY", *tiers)
     for point, voters in _voters(policy).items():
         cells = (", ".join(_voter(policy, name, why) for name in names) for names in voters)
-        add_row(table, point, policy.points[point].rule.name, *cells)
+        table.add(point, policy.points[point].rule.name, *cells)
     print_table(table)
 
 

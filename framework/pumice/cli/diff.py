@@ -9,7 +9,8 @@ import click
 from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
 from pumice.cli._options import output_option
-from pumice.cli._output import add_row, make_table, print_json, print_table
+from pumice.cli._output import print_json, print_table
+from pumice.cli._table import Table
 from pumice.config import Policy, load_policy
 from pumice.config.presets import preset_names
 from pumice.decisions import Decisions
@@ -49,9 +50,9 @@ def command(left: str, right: str, files: tuple[str, ...], output: str) -> None:
     if not differences:
         click.echo(f"{left} and {right} decide the same")
         return
-    table = make_table("OBJECT", left, right)
+    table = Table("OBJECT", left, right)
     for each in differences:
-        add_row(table, f"{each.object} {each.name}", each.left, each.right)
+        table.add(f"{each.object} {each.name}", each.left, each.right)
     print_table(table)
     click.echo(f"\n{len(differences)} {'difference' if len(differences) == 1 else 'differences'}")
 

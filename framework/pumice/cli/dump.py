@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from pumice._replace import check_target, replace_file
+from pumice.cli._complete import complete_parts
 from pumice.cli._live import is_live, live_backend
 from pumice.cli._options import backend_set_option, policy_options
 from pumice.config import load_policy
@@ -31,6 +32,7 @@ from pumice.errors import PumiceError
     "backend_name",
     default="kubernetes",
     show_default=True,
+    shell_complete=complete_parts("backend"),
     metavar="NAME",
     help="Where the objects come from, by its entry point in the group pumice.backends.",
 )

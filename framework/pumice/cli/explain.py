@@ -10,9 +10,10 @@ import click
 
 from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
-from pumice.cli._options import output_option, policy_options
+from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
+from pumice.cli._complete import complete_cluster, complete_codes
+from pumice.cli._options import now_option, output_option, policy_options
 from pumice.cli._output import print_json
-from pumice.cli.run import adopt_pods, advance, input_warnings, make_backend
 from pumice.config import Policy, load_policy
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -35,14 +36,34 @@ _BUDGET = 5.0
 
 
 @click.command("explain")
-@click.argument("job", required=False, metavar="[JOB]")
+@click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_cluster("groups"))
 @click.argument("files", nargs=-1, metavar="[FILES...]")
 @policy_options
-@click.option("--task", metavar="NAME", help="Explain one task of the job.")
-@click.option("--node", metavar="NAME", help="Why this node takes the job's tasks, or does not.")
-@click.option("--queue", metavar="NAME", help="Explain a queue instead of a job; give no JOB.")
+@click.option(
+    "--task",
+    metavar="NAME",
+    shell_complete=complete_cluster("pods"),
+    help="Explain one task of the job.",
+)
+@click.option(
+    "--node",
+    metavar="NAME",
+    shell_complete=complete_cluster("nodes"),
+    help="Why this node takes the job's tasks, or does not.",
+)
+@click.option(
+    "--queue",
+    metavar="NAME",
+    shell_complete=complete_cluster("queues"),
+    help="Explain a queue instead of a job; give no JOB.",
+)
 @click.option("--eviction", is_flag=True, help="Only who evicted the job's tasks, and why.")
-@click.option("--code", metavar="CODE", help="Describe a reason code; give no JOB and no FILES.")
+@click.option(
+    "--code",
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Describe a reason code; give no JOB and no FILES.",
+)
 @click.option(
     "--cycles", default=1, type=click.IntRange(1), show_default=True,
     help="Explain the last of so many cycles.",
@@ -51,6 +72,7 @@ _BUDGET = 5.0
     "--budget", default=_BUDGET, type=click.FloatRange(0), show_default=True, metavar="SECONDS",
     help="How long to look for changes that would let the job run; 0: not at all.",
 )  # fmt: skip
+@now_option
 @output_option
 def command(
     job: str | None,
@@ -65,6 +87,7 @@ def command(
     code: str | None,
     cycles: int,
     budget: float,
+    now: float | None,
     output: str,
 ) -> None:
     """Explain why a job waits, runs or was evicted.
@@ -85,12 +108,14 @@ def command(
         raise PumiceError(f"there is nothing to explain: give {missing}", hint=EXAMPLE)
     catalog = Catalog()
     if any(map(is_scenario_file, files)):
+        if now is not None:
+            raise PumiceError("a scenario states its own time", hint="leave out --now")
         own = policy is None and preset is None and not overrides
         given = None if own else _policy(policy, preset, overrides, catalog)
         backend, chosen = _scenario_cluster(files, given, catalog)
     else:
         chosen = _policy(policy, preset, overrides, catalog)
-        memory = make_backend("memory", files, chosen, catalog, None, None)
+        memory = make_backend("memory", files, chosen, catalog, now=now)
         assert isinstance(memory, MemoryBackend)
         backend = memory
     warnings = input_warnings(backend)

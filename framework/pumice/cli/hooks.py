@@ -10,27 +10,31 @@ from pumice import __version__, deprecated
 from pumice._nearest import did_you_mean
 from pumice.cli._complete import complete_points
 from pumice.cli._example import example
-from pumice.cli._options import output_option
+from pumice.cli._options import output_option, wide_option
 from pumice.cli._output import (
-    add_row,
-    make_table,
+    fitted,
+    plain,
     print_facts,
     print_heading,
     print_json,
     print_table,
 )
+from pumice.cli._table import Table
 from pumice.discovery import Catalog, Loaded
 from pumice.errors import PumiceError
-from pumice.hookspecs import ExtensionPoint
+from pumice.hookspecs import POINTS, ExtensionPoint
+from pumice.hookspecs.upstream import upstream_point
 
 
 @click.command("hooks")
 @click.argument("name", required=False, shell_complete=complete_points)
+@wide_option
 @output_option
-def command(name: str | None, output: str) -> None:
+def command(name: str | None, wide: bool, output: str) -> None:
     """List the extension points, or explain one: when it is asked, how answers combine.
 
-    Points of other distributions are listed with their distribution.
+    NAME may be what Volcano or KAI call it (JobOrderFn, AddJobOrderFn). Points of other
+    distributions are listed with their distribution; --wide adds who answers each.
     """
     catalog = Catalog()
     points = catalog.points
@@ -38,6 +42,11 @@ def command(name: str | None, output: str) -> None:
     if renamed is not None:
         click.echo(f"warning: {renamed}", err=True)
         name = renamed.new
+    if name is not None and name not in points:
+        upstream = upstream_point(name, points)
+        if upstream is not None:
+            click.echo(f"{name} is {upstream} in Pumice", err=True)
+            name = upstream
     if name is not None and name not in points:
         raise PumiceError(
             f"there is no extension point {name!r}{did_you_mean(name, points)}",
@@ -49,7 +58,7 @@ def command(name: str | None, output: str) -> None:
         described = [_as_data(point, plugins) for point in chosen]
         print_json(described if name is None else described[0])
     elif name is None:
-        _print_list(chosen, plugins)
+        _print_list(chosen, plugins, wide=wide)
         for line in catalog.listing("hookspecs"):
             if line.error is not None:
                 click.echo(f"\nerror: {line.error}")
@@ -90,20 +99,27 @@ def _as_data(point: ExtensionPoint, plugins: list[Loaded]) -> dict[str, Any]:
     }
 
 
-def _print_list(points: list[ExtensionPoint], plugins: list[Loaded]) -> None:
-    table = make_table("POINT", "GROUP", "DECLARED BY", "COMBINED BY", "ANSWERED BY", "MEANING")
+def _print_list(points: list[ExtensionPoint], plugins: list[Loaded], *, wide: bool) -> None:
+    if wide:
+        table = Table("POINT", "GROUP", "DECLARED BY", "COMBINED BY", "ANSWERED BY", "MEANING")
+    else:
+        table = Table("POINT", "MEANING")
     for point in points:
-        names = ", ".join(plugin.name for plugin in _implementers(point, plugins))
-        facts = (point.name, point.group, point.source, point.rule.name)
-        add_row(table, *facts, names, point.summary)
-    print_table(table)
+        meaning = plain(point.summary)
+        if wide:
+            names = ", ".join(plugin.name for plugin in _implementers(point, plugins))
+            table.add(point.name, point.group, point.source, point.rule.name, names, meaning)
+        else:
+            owner = "" if point.name in POINTS else f"({point.source}) "
+            table.add(point.name, owner + meaning)
+    print_table(table, one_line=not wide)
 
 
 def _print_one(point: ExtensionPoint, plugins: list[Loaded]) -> None:
     answered = [f"{p.name} ({p.source.label})" for p in _implementers(point, plugins)]
     click.echo(point.signature)
     click.echo()
-    click.echo(point.doc)
+    click.echo(fitted(point.doc))
     click.echo()
     print_facts(
         ("group", point.group),

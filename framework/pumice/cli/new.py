@@ -14,22 +14,31 @@ import click
 from pumice import __version__
 from pumice._nearest import did_you_mean
 from pumice.cli import _scaffold, _stub
+from pumice.cli._complete import complete_points
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 from pumice.hookspecs import SPECS, ExtensionPoint
+from pumice.hookspecs.upstream import upstream_point
 from pumice.plugin import API_VERSION
 
 MAX_LENGTH = 30
+MAX_LISTED = 60
+"""A longer list of hooks is counted where a line must be short."""
 NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 RESERVED = ("framework", "builtin-plugins", "builtin-actions")
 """Prefixed with ``pumice-``, the distributions of Pumice itself."""
-Kind = Literal["plugin", "action"]
+COMMANDS_OF = ("plugin", "action")
+"""Kinds that a command lists."""
+Kind = Literal["plugin", "action", "backend", "trace", "measure"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group("new")
 def command() -> None:
-    """Create a distribution for a plugin or an action of your own, ready to install and test."""
+    """Create a distribution of your own, ready to install and test.
+
+    It has a plugin, an action, a backend, a trace format or a measure.
+    """
 
 
 def _into(function: F) -> F:
@@ -46,37 +55,58 @@ def _into(function: F) -> F:
 @click.argument("name")
 @click.option(
     "--hook",
-    default="job_order",
+    "hooks",
+    multiple=True,
+    default=["job_order"],
     show_default=True,
     metavar="HOOK",
-    help="The extension point that it answers; 'pumice hooks' lists them.",
+    shell_complete=complete_points,
+    help="An extension point that it answers; may be repeated. 'pumice hooks' lists them.",
 )
 @_into
-def new_plugin(name: str, hook: str, into: Path) -> None:
+def new_plugin(name: str, hooks: tuple[str, ...], into: Path) -> None:
     """Create pumice-NAME: a plugin, its tests, a scenario, packaging and CI.
 
     With the hook job_order it serves small jobs first; with another it has no opinion yet.
     """
     catalog = Catalog()
-    point = catalog.points.get(hook)
-    if point is None:
-        raise PumiceError(
-            f"there is no extension point {hook!r}{did_you_mean(hook, catalog.points)}",
-            hint="'pumice hooks' lists them",
-        )
-    imports = _stub.imports(point, _spec(point, catalog))
+    points = [_point(hook, catalog) for hook in dict.fromkeys(hooks)]
+    listed = " and ".join(point.name for point in points)
+    imports = _stub.imports(points, [_spec(point, catalog) for point in points])
+    short = listed if len(listed) <= MAX_LISTED else f"{len(points)} extension points"
     words = {
-        "hook": hook,
-        "summary": point.summary,
+        "hook": short,
+        "hooks_shown": " and ".join(f"`{point.name}`" for point in points),
+        "summary": " ".join(point.summary for point in points),
+        "hooks_commands": "\n".join(f"pumice hooks {point.name}" for point in points),
         "imports": imports,
-        "docstring": _stub.docstring(point),
-        "signature": _stub.signature(point),
-        "nothing": _stub.no_opinion(point),
-        "description": f"A plugin for the Pumice scheduler that answers {hook}",
+        "methods": "\n\n".join(map(_stub.method, points)),
+        "docstring": _stub.docstring(points[0]),
+        "signature": _stub.signature(points[0]),
+        "description": f"A plugin for the Pumice scheduler that answers {short}",
     }
-    sample = hook if _scaffold.has("hooks", hook) else "any"
+    actions, plugins = _stub.policy(points)
+    words |= {
+        "actions": ", ".join(actions),
+        "actions_quoted": ", ".join(f'"{action}"' for action in actions),
+        "plugins": ", ".join(plugins),
+        "plugins_quoted": ", ".join(f'"{plugin}"' for plugin in plugins),
+    }
+    only = points[0].name if len(points) == 1 else ""
+    sample = only if only and _scaffold.has("hooks", only) else "any"
     taken = set(re.findall(r"\w+", imports))
     _make("plugin", name, into, [("plugin",), ("hooks", sample)], words, taken, catalog)
+
+
+def _point(hook: str, catalog: Catalog) -> ExtensionPoint:
+    points = catalog.points
+    point = points.get(hook) or points.get(upstream_point(hook, points) or "")
+    if point is None:
+        raise PumiceError(
+            f"there is no extension point {hook!r}{did_you_mean(hook, points)}",
+            hint="'pumice hooks' lists them",
+        )
+    return point
 
 
 @command.command("action")
@@ -89,6 +119,45 @@ def new_action(name: str, into: Path) -> None:
     """
     words = {"description": "An action for the Pumice scheduler"}
     _make("action", name, into, [("action",)], words, {"Action", "Session"}, Catalog())
+
+
+@command.command("backend")
+@click.argument("name")
+@_into
+def new_backend(name: str, into: Path) -> None:
+    """Make pumice-NAME: a backend, which gives the facts and carries out the decisions.
+
+    As made, it reads the files of 'pumice run --backend NAME FILES' and stores the decisions.
+    """
+    words = {"description": "A backend for the Pumice scheduler"}
+    taken = {"MemoryBackend", "Decisions"}
+    _make("backend", name, into, [("backend",)], words, taken, Catalog())
+
+
+@command.command("trace")
+@click.argument("name")
+@_into
+def new_trace(name: str, into: Path) -> None:
+    """Make pumice-NAME: the reader of a trace format for 'pumice simulate --format NAME'.
+
+    As made, it reads lines of a name, a time, a duration and a number of GPUs.
+    """
+    words = {"description": "A trace format for simulations with the Pumice scheduler"}
+    taken = {"ReadProblems", "Trace", "TraceJob", "TraceReader", "Mapping"}
+    _make("trace", name, into, [("trace",)], words, taken, Catalog())
+
+
+@command.command("measure")
+@click.argument("name")
+@_into
+def new_measure(name: str, into: Path) -> None:
+    """Make pumice-NAME: a measure that every 'pumice simulate' reports.
+
+    As made, it reports the longest delay of a job.
+    """
+    words = {"description": "A measure for simulations with the Pumice scheduler"}
+    taken = {"Measure", "Record", "Mapping"}
+    _make("measure", name, into, [("measure",)], words, taken, Catalog())
 
 
 def _make(
@@ -146,11 +215,18 @@ def _check(kind: Kind, name: str, distribution: str, catalog: Catalog) -> None:
     if others:
         raise PumiceError(
             f"{kind} {name!r} is already installed ({others[0].label})",
-            hint=f"choose another name; 'pumice {kind}s' lists the installed ones",
+            hint="choose another name"
+            + (f"; 'pumice {kind}s' lists the installed ones" if kind in COMMANDS_OF else ""),
         )
 
 
-_A = {"plugin": "a plugin", "action": "an action"}
+_A = {
+    "plugin": "a plugin",
+    "action": "an action",
+    "backend": "a backend",
+    "trace": "a trace format",
+    "measure": "a measure",
+}
 
 
 def _class_name(name: str, kind: Kind, taken: Collection[str]) -> str:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from pumice import log
 from pumice._nearest import did_you_mean
-from pumice.backends import Backend
-from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
-from pumice.backends.state import ClusterState, load_state, save_state
-from pumice.cli._decisions import print_cycle, print_totals
+from pumice.backends.state import load_state, save_state
+from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
+from pumice.cli._complete import complete_parts, complete_traced
+from pumice.cli._decisions import MANY, count_faults, cycle_data, print_cycle, print_totals
 from pumice.cli._group import LogChoice
 from pumice.cli._live import is_live, live_backend, run_live
 from pumice.cli._options import (
     backend_set_option,
     cycles_output_option,
+    now_option,
     plain_option,
     policy_options,
 )
 from pumice.cli._output import print_json, print_json_line
+from pumice.cli._progress import Progress
 from pumice.config import Policy, PolicyHolder, load_policy
 from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 from pumice.explain.log import log_ledger
 from pumice.ledger import Ledger
-from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler
 
 ALL = "all"
-EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wrote dump.json"
 
 
 @click.command("run")
@@ -53,6 +53,7 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     "hooks",
     multiple=True,
     metavar="HOOK",
+    shell_complete=complete_traced,
     help="Print the questions and answers of an extension point, or of 'all'; may be repeated.",
 )
 @click.option("--check", is_flag=True, help="Check the accounts after every action.")
@@ -62,10 +63,19 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     "backend_name",
     default="memory",
     show_default=True,
+    shell_complete=complete_parts("backend"),
     metavar="NAME",
     help="Where the facts come from, by its entry point in the group pumice.backends.",
 )
 @backend_set_option
+@now_option
+@click.option("--full", is_flag=True, help=f"List every task, also if there are more than {MANY}.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Print only the totals and what plugins did wrong."
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 1 if objects were left out or plugins failed."
+)
 @click.option("--dry-run", is_flag=True, help="Decide, and change nothing in a live cluster.")
 @click.option(
     "--state",
@@ -86,6 +96,10 @@ def command(
     plain: tuple[str, ...],
     backend_name: str,
     settings: tuple[str, ...],
+    now: float | None,
+    full: bool,
+    quiet: bool,
+    strict: bool,
     dry_run: bool,
     state_file: Path | None,
 ) -> None:
@@ -98,6 +112,7 @@ def command(
     not exist yet; remove it to start again.
     """
     catalog = Catalog()
+    quiet = _set_quiet(quiet)
 
     def load() -> Policy:
         loaded = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
@@ -107,167 +122,113 @@ def command(
     ledger = _ledger(hooks, catalog, click.get_current_context().obj)
     cls = catalog.load("backend", backend_name).cls
     if is_live(cls):
-        _refuse(backend_name, files=files, state=state_file, json=output == "json")
-        _warn(chosen.warnings)
+        no_json, no_clock = output == "json", now is not None
+        _refuse(backend_name, files=files, state=state_file, json=no_json, now=no_clock)
+        _warn(chosen.warnings, quiet)
         live = live_backend(backend_name, cls, settings, chosen, dry_run=dry_run)
         scheduler = Scheduler(live, PolicyHolder(load), ledger=ledger, verify=check)
-        run_live(
+        faults = run_live(
             live,
             scheduler,
             cycles=cycles,
-            output=output,
+            output="" if quiet and output == "table" else output,
+            full=full,
             policy_file=Path(policy) if policy else None,
         )
+        _be_strict(strict, 0, faults)
         return
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
-    backend = make_backend(backend_name, files, chosen, catalog, state_file, state)
-    warnings = [*chosen.warnings, *input_warnings(backend)]
+    with Progress("loading", ticks=True):
+        backend = make_backend(backend_name, files, chosen, catalog, state_file, state, now=now)
+    left_out = input_warnings(backend)
+    warnings = [*chosen.warnings, *left_out]
     if state is not None and files:
         warnings.append(
             f"{state_file} exists: the cluster is taken from it after cycle {state.cycle}, and "
             "FILES are not read (remove it to start again)"
         )
-    _warn(warnings)
+    _warn(warnings, quiet)
     adopt_pods(backend, chosen)
     scheduler = Scheduler(backend, chosen, ledger=ledger, verify=check)
     first = scheduler.cycle = state.cycle if state else 0
     history: list[Decisions] = []
-    for number in range(first + 1, first + cycles + 1):
-        decisions = scheduler.run_once()
-        if output == "jsonl":
-            said = [] if number > first + 1 else warnings
-            print_json_line({"cycle": number, **decisions.as_json(), "warnings": said})
-        else:
-            history.append(decisions)
-        if output == "table":
-            print_cycle(number, decisions)
-        if state_file or number < first + cycles:
-            advance(backend, chosen)
-        # A killed run repeats at most the cycle that it printed last, and leaves none unprinted.
-        if state_file and isinstance(backend, MemoryBackend):
-            save_state(state_file, backend.state(number))
+    clocks: list[float] = []
+    faults, summarised = 0, False
+    said = {"warnings": warnings, "left_out": left_out}
+    with Progress("deciding", "cycles", cycles, ticks=True) as progress:
+        for number in range(first + 1, first + cycles + 1):
+            clock = backend.now()
+            decisions = scheduler.run_once()
+            faults += count_faults(decisions)
+            progress.update(number - first)
+            with progress.hidden():
+                if output == "jsonl":
+                    print_json_line(cycle_data(number, clock, decisions) | said)
+                    said = {"warnings": [], "left_out": []}
+                elif output == "table" and not quiet:
+                    summarised |= print_cycle(number, decisions, clock, full=full)
+            if output != "jsonl":
+                history.append(decisions)
+                clocks.append(clock)
+            if state_file or number < first + cycles:
+                advance(backend, chosen)
+            # A killed run repeats at most the cycle that it printed last, and leaves none
+            # unprinted.
+            if state_file and isinstance(backend, MemoryBackend):
+                save_state(state_file, backend.state(number))
     scheduler.close()
     if output == "json":
-        decided = [decisions.as_json() for decisions in history]
-        print_json({"cycles": decided, "warnings": warnings})
+        numbered = enumerate(zip(clocks, history, strict=True), first + 1)
+        decided = [cycle_data(number, clock, each) for number, (clock, each) in numbered]
+        print_json({"cycles": decided, **said})
     elif output == "table":
-        print_totals(history)
+        print_totals(history, summarised=summarised)
+    _be_strict(strict, len(left_out), faults)
+
+
+def _set_quiet(quiet: bool) -> bool:
+    """Whether ``-q`` was given, before or after the name of the command."""
+    context = click.get_current_context()
+    if quiet:
+        log.setup(-1, json=bool(context.find_root().params.get("log_json")))
+    return quiet or bool(context.find_root().params.get("quiet"))
+
+
+def _be_strict(strict: bool, left_out: int, faults: int) -> None:
+    """With ``--strict``, fail where objects were left out or plugins and actions had faults."""
+    counts = ((left_out, "problem", "with objects"), (faults, "fault", "of plugins or actions"))
+    texts = [f"{n} {word}{'s' * (n > 1)} {of}" for n, word, of in counts if n]
+    if strict and texts:
+        click.echo(f"error: --strict: {' and '.join(texts)}", err=True)
+        click.get_current_context().exit(1)
 
 
 def _refuse(name: str, **given: object) -> None:
     """Refuse what makes no sense with the backend of a live cluster."""
-    texts = {"files": "FILES", "state": "--state", "json": "-o json, which ends with the run"}
+    texts = {
+        "files": "FILES",
+        "state": "--state",
+        "json": "-o json, which ends with the run",
+        "now": "--now: it has a clock of its own",
+    }
     for key, value in given.items():
         if value:
             raise PumiceError(f"the backend {name!r} does not take {texts[key]}")
 
 
-def _warn(warnings: Sequence[str]) -> None:
-    if not click.get_current_context().find_root().params.get("quiet"):
-        for warning in warnings:
-            click.echo(f"warning: {warning}", err=True)
+def _warn(warnings: Sequence[str], quiet: bool) -> None:
+    for warning in () if quiet else warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
-def make_backend(
-    name: str,
-    files: Sequence[str],
-    policy: Policy,
-    catalog: Catalog,
-    state_file: Path | None,
-    state: ClusterState | None,
-) -> Backend:
-    cls = catalog.load("backend", name).cls
-    if state_file and not (isinstance(cls, type) and issubclass(cls, MemoryBackend)):
-        raise PumiceError(
-            f"--state: the backend {name!r} has no state to store",
-            hint="remove --state, or use the backend 'memory'",
-        )
-    if state is not None:
-        return cls.from_state(state)  # type: ignore[no-any-return]
-    settings = policy.scheduler
-    if not hasattr(cls, "from_files"):
-        if files:
-            raise PumiceError(
-                f"the backend {name!r} does not read files",
-                hint="remove the files from the command",
-            )
-        return _instance(name, cls)
-    if not files:
-        missing = f": {state_file} does not exist yet" if state_file else ""
-        raise PumiceError(f"there is nothing to schedule: give FILES{missing}", hint=EXAMPLE)
-    backend: Backend = cls.from_files(files, default_queue=settings.default_queue)
-    return backend
-
-
-def input_warnings(backend: Backend) -> list[str]:
-    """What is wrong with the manifests."""
-    if not isinstance(backend, MemoryBackend):
-        return []
-    inventory = backend.snapshot()
-    return [
-        *map(str, inventory.problems),
-        *_missing_groups(inventory),
-        *_missing_nodes(inventory),
-    ]
-
-
-def adopt_pods(backend: Backend, policy: Policy) -> None:
-    """Give pods without a pod group one of their own; a real cluster has controllers for it."""
-    if isinstance(backend, MemoryBackend):
-        queue, ours = policy.scheduler.default_queue, policy.scheduler.scheduler_names
-        backend.replace(adopt(backend.snapshot(), queue=queue, scheduler_names=ours))
-
-
-def _missing_groups(inventory: Inventory) -> list[str]:
-    """Warnings about pending pods whose pod group is missing."""
-    reported = {problem.object for problem in inventory.problems}
-    pods = Counter(
-        pod.group
-        for pod in inventory.pods.values()
-        if pod.group and pod.group not in inventory.groups and pod.phase == "Pending"
-    )
-    return [
-        f"PodGroup {group}: not in the files, so pods that name it are not scheduled: {count}"
-        for group, count in sorted(pods.items())
-        if f"PodGroup {group}" not in reported
-    ]
-
-
-def _missing_nodes(inventory: Inventory) -> list[str]:
-    """Warnings about pods on nodes that are missing."""
-    pods = Counter(
-        pod.node_name
-        for pod in inventory.pods.values()
-        if pod.node_name
-        and pod.node_name not in inventory.nodes
-        and pod.phase in ("Pending", "Running")
-    )
-    return [
-        f"Node {node}: not in the files, so pods that are on it count nowhere: {count}"
-        for node, count in sorted(pods.items())
-    ]
-
-
-def _instance(name: str, cls: Callable[[], Any]) -> Backend:
-    backend = cls()
-    if not isinstance(backend, Backend):
-        raise PumiceError(f"the backend {name!r} lacks methods of a backend")
-    return backend
-
-
-def advance(backend: Backend, policy: Policy) -> None:
-    """Simulate what happens between cycles; a real cluster needs no help."""
-    if isinstance(backend, MemoryBackend):
-        backend.advance()
-        backend.step(policy.scheduler.period)
-
-
-def _ledger(hooks: Sequence[str], catalog: Catalog, log: LogChoice | None = None) -> Ledger | None:
+def _ledger(
+    hooks: Sequence[str], catalog: Catalog, wanted: LogChoice | None = None
+) -> Ledger | None:
     """A ledger that prints the calls of these extension points, or logs; None: neither."""
     points = catalog.points
     if not hooks:
-        return log_ledger(log.level, [*points], job=log.job) if log is not None else None
+        return log_ledger(wanted.level, [*points], job=wanted.job) if wanted is not None else None
     known = [*points, ALL]
     for hook in hooks:
         if hook not in known:

@@ -7,8 +7,8 @@ import socket
 import click
 
 from pumice.backends.memory import MemoryBackend
+from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
 from pumice.cli._options import policy_options
-from pumice.cli.run import adopt_pods, advance, input_warnings, make_backend
 from pumice.config import load_policy
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -74,7 +74,7 @@ def command(
         raise PumiceError("there is nothing to show: give FILES", hint=EXAMPLE)
     catalog = Catalog()
     chosen = load_policy(policy, preset=preset, overrides=overrides, catalog=catalog)
-    backend = make_backend("memory", files, chosen, catalog, None, None)
+    backend = make_backend("memory", files, chosen, catalog)
     assert isinstance(backend, MemoryBackend)
     warnings = [*chosen.warnings, *input_warnings(backend)]
     adopt_pods(backend, chosen)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from pumice._replace import replace_file
+from pumice.cli._complete import complete_presets
 from pumice.cli._options import POLICY_FILE, output_option, set_option
-from pumice.cli._output import add_row, make_table, print_json, print_table
-from pumice.cli._progress import ProgressBar
+from pumice.cli._output import print_json, print_table
+from pumice.cli._progress import Progress
 from pumice.cli._simulation import (
     read_seeds,
     settings_of,
@@ -20,6 +21,7 @@ from pumice.cli._simulation import (
     trace_source,
     warn,
 )
+from pumice.cli._table import Table
 from pumice.config import load_policy
 from pumice.errors import PumiceError
 from pumice.simulation.compare import as_json, compared, policies_of, series_rows
@@ -44,6 +46,7 @@ from pumice.simulation.runs import PolicySource, load_workload, run_all
     "--preset",
     "presets",
     multiple=True,
+    shell_complete=complete_presets,
     metavar="NAME",
     help="A policy that ships with Pumice; may be repeated.",
 )
@@ -90,7 +93,7 @@ def command(
     warn(workload.warnings)
     if len(seeds) > 1 and not (source.is_drawn or settings.mtbf or settings.jitter):
         warn(["all seeds give the same: use --jitter, --mtbf or the trace synthetic"])
-    with ProgressBar() as bar:
+    with Progress("simulating", "jobs") as bar:
         outcomes = run_all(
             source, policies, seeds, settings, processes=given["processes"], report=bar.update
         )
@@ -140,11 +143,11 @@ def _cluster_note(nodes: int, given: dict[str, Any]) -> str:
 def print_comparison(outcomes: Sequence[Outcome]) -> None:
     """Print the most important figures, a column for each policy."""
     policies, figures = policies_of(outcomes), compared(outcomes)
-    table = make_table("figure", *policies)
+    table = Table("figure", *policies)
     for name in HEADLINES:
         if name in figures:
-            add_row(table, name, *(shown_spread(name, figures[name][p]) for p in policies))
-    add_row(table, "cycles", *(_of_first(outcomes, p).cycles for p in policies))
+            table.add(name, *(shown_spread(name, figures[name][p]) for p in policies))
+    table.add("cycles", *(_of_first(outcomes, p).cycles for p in policies))
     print_table(table)
 
 

@@ -14,6 +14,7 @@ import click
 
 from pumice._replace import replace_file
 from pumice.cli._options import plain_option
+from pumice.cli._progress import Progress
 from pumice.errors import ScenarioError
 from pumice.scenarios import Result, Runner, find_files
 
@@ -57,11 +58,17 @@ def command(
 
     A scenario is a cluster, a policy and the expected decisions. Exit status 1 if one fails.
     """
-    results = []
+    results: list[Result] = []
     files = list(dict.fromkeys(find_files(paths)))
-    for result in _run(files, word, check, plain, jobs or os.cpu_count() or 1):
-        results.append(result)
-        _print_result(result, verbose=verbose, strict=strict)
+    with Progress("testing", "files", len(files)) as progress:
+        for done, results_of_file in enumerate(
+            _run(files, word, check, plain, jobs or os.cpu_count() or 1), 1
+        ):
+            progress.update(done)
+            results += results_of_file
+            with progress.hidden():
+                for result in results_of_file:
+                    _print_result(result, verbose=verbose, strict=strict)
     if not results:
         where = ", ".join(paths)
         named = f" with {word!r} in its id, title or path" if word else ""
@@ -76,15 +83,15 @@ def command(
 
 def _run(
     files: list[Path], word: str, check: bool, plain: tuple[str, ...], jobs: int
-) -> Iterator[Result]:
+) -> Iterator[list[Result]]:
+    """The results of each file."""
     if jobs > 1 and len(files) > 1:
         with ProcessPoolExecutor(min(jobs, len(files))) as pool:
-            for results in pool.map(partial(_run_one, word, check, plain), files, chunksize=8):
-                yield from results
+            yield from pool.map(partial(_run_one, word, check, plain), files, chunksize=8)
         return
     runner = Runner(check=check, plain=plain)
     for file in files:
-        yield from runner.run_file(file, word)
+        yield list(runner.run_file(file, word))
 
 
 @cache

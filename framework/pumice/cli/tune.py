@@ -10,8 +10,8 @@ import click
 
 from pumice._replace import replace_file
 from pumice.cli._options import output_option, set_option
-from pumice.cli._output import add_row, make_table, print_json, print_table
-from pumice.cli._progress import ProgressBar
+from pumice.cli._output import print_json, print_table
+from pumice.cli._progress import Progress
 from pumice.cli._simulation import (
     read_seeds,
     settings_of,
@@ -19,6 +19,7 @@ from pumice.cli._simulation import (
     trace_source,
     warn,
 )
+from pumice.cli._table import Table
 from pumice.config import load_policy
 from pumice.config.presets import preset_names
 from pumice.discovery import Catalog
@@ -88,7 +89,7 @@ def command(
     better_high = [higher_is_better(goal, catalog) for goal in goals]
     source = trace_source(trace, given)
     warn(load_workload(source, seeds[0]).warnings)
-    with ProgressBar("trials") as bar:
+    with Progress("searching", "trials") as bar:
         done = search(
             source,
             chosen,
@@ -107,10 +108,10 @@ def command(
         shape = {"trials": _plain(done, goals), "best": _plain(best, goals)}
         print_json({"policy": policy, "goals": list(goals), **shape})
         return
-    table = make_table(*(span.key for span in ranges), *goals)
+    table = Table(*(span.key for span in ranges), *goals)
     for trial in best:
         figures = (shown(g, v) for g, v in zip(goals, trial.figures, strict=True))
-        add_row(table, *trial.values.values(), *figures)
+        table.add(*trial.values.values(), *figures)
     print_table(table)
 
 

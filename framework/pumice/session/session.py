@@ -256,7 +256,15 @@ class Session:
         action = self.current_action
         reason = eviction_reason(task, claimant, reason, action)
         self.decisions.evictions.append(
-            Eviction(task.key, task.uid, self.nodes.names[row], action, gains, reason)
+            Eviction(
+                task.key,
+                task.uid,
+                self.nodes.names[row],
+                action,
+                gains,
+                reason,
+                task.job.uid if task.job is not None else "",
+            )
         )
         logger.info("evict {} from {} for {}: {}", task.key, task.node, gains or "no job", reason)
 
@@ -282,7 +290,7 @@ class Session:
         self.nodes.recount(row, task, _BINDING)
         task.job.set_status(task, _BINDING)
         self.decisions.binds.append(
-            Bind(task.key, task.uid, node, context.annotations, task.gpu_groups)
+            Bind(task.key, task.uid, node, context.annotations, task.gpu_groups, task.job.uid)
         )
         if self.ledger is not None and self.ledger.statements:
             self.ledger.record("bind", task=task.key, node=node)

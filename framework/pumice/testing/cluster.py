@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
+from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
 from pumice.model.cluster import build_cluster
 from pumice.model.facts import Inventory, Node, Pod, PodGroup, PriorityClass, Queue
@@ -61,12 +64,14 @@ class Cluster:
         **facts: Any,
     ) -> Self:
         """A node: cores, memory in Gi, GPUs and the maximum number of pods."""
+        _check_keywords("node", facts, Node)
         resources = amount(cpu, memory, gpu, pods=pods)
         self.inventory.nodes[name] = Node(name, resources, resources, pods, **facts)
         return self
 
     def queue(self, name: str, **facts: Any) -> Self:
         """A queue; keywords are facts of :class:`pumice.Queue`."""
+        _check_keywords("queue", facts, Queue)
         self.inventory.queues[name] = Queue(name, **facts)
         return self
 
@@ -91,6 +96,7 @@ class Cluster:
         The minimum is all of them unless ``min_member`` is given. A missing queue is created.
         ``pod`` has facts of each pod, the other keywords are facts of the pod group.
         """
+        _check_keywords("job", facts, PodGroup)
         if queue not in self.inventory.queues:
             self.queue(queue)
         if priority:
@@ -141,6 +147,7 @@ class Cluster:
         **facts: Any,
     ) -> Self:
         """A pod; with a node it is running unless ``phase`` is given. Its name is its uid."""
+        _check_keywords("pod", facts, Pod)
         if role:
             facts["annotations"] = {**facts.get("annotations", {}), "volcano.sh/task-spec": role}
         self.inventory.pods[name] = Pod(
@@ -162,3 +169,14 @@ class Cluster:
         """One cycle, with the accounts and every cached answer checked."""
         backend = MemoryBackend(self.inventory, now=self.now)
         return Scheduler(backend, policy, verify=verify, **options).run_once()
+
+
+def _check_keywords(method: str, facts: Mapping[str, Any], cls: type) -> None:
+    """Refuse a keyword that is neither one of the method nor a fact of what it makes."""
+    names = [field.name for field in fields(cls)]
+    for name in facts:
+        if name not in names:
+            own = list(inspect.signature(getattr(Cluster, method)).parameters)[1:-1]
+            known = [*own, *(fact for fact in names if fact not in own)]
+            near = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+            raise TypeError(f"cluster.{method}() has no keyword {name!r}{near}")

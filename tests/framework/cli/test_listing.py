@@ -1,6 +1,7 @@
 """``pumice plugins``, ``actions`` and ``hooks`` list what is installed and what it means."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -52,17 +53,32 @@ def run(*args: str, status: int = 0):
 def test_plugins_are_listed_and_broken_ones_with_their_error():
     out = run("plugins").stdout
     (line,) = (line for line in out.splitlines() if line.startswith("spread "))
-    assert line.split()[:3] == ["spread", "pumice-spread", "1.0"]
-    assert line.endswith("Prefer the [emptiest] node.  node_order")
+    assert line.split(maxsplit=2) == ["spread", "pumice-spread", "Prefer the [emptiest] node."]
     assert "error: plugin 'broken' (pumice-broken 0.2, pumice_broken:Broken): cannot be" in out
     assert "hint: pumice-broken needs the module 'nowhere'" in out
     assert "warning: plugin 'spread': method job_order is named like an extension point" in out
     assert "…" not in out
 
 
-def test_a_narrow_terminal_folds_and_loses_nothing(monkeypatch):
+def test_wide_adds_version_and_points():
+    out = run("plugins", "--wide").stdout
+    (line,) = (line for line in out.splitlines() if line.startswith("spread "))
+    assert line.split()[:3] == ["spread", "pumice-spread", "1.0"]
+    assert line.endswith("Prefer the [emptiest] node.  node_order")
+
+
+@pytest.mark.parametrize("columns", [40, 50, 80])
+@pytest.mark.parametrize("command", ["plugins", "actions", "hooks"])
+def test_a_list_has_one_line_for_each_row_and_fits_the_terminal(monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = re.split("\n\n(?:warning|error)", run(command).stdout)[0].splitlines()
+    assert len(lines) == 1 + len(json.loads(run(command, "-o", "json").stdout))
+    assert max(map(len, lines)) <= columns
+
+
+def test_wide_folds_and_loses_nothing(monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
-    out = run("plugins").stdout
+    out = run("plugins", "--wide").stdout
     assert "…" not in out
     assert all(len(line) <= 50 for line in out.split("\nwarning")[0].splitlines())
 
@@ -126,7 +142,7 @@ def test_a_broken_plugin_by_name():
 
 
 def test_actions():
-    assert "go    pumice-spread  1.0      Do it." in run("actions").stdout
+    assert "go    pumice-spread  Do it." in run("actions").stdout
     assert "No options" in run("actions", "go").stdout
     assert json.loads(run("actions", "-o", "json").stdout)[0]["name"] == "go"
 
@@ -169,3 +185,13 @@ def test_one_hook_is_explained():
 
 def test_an_unknown_hook():
     assert "did you mean 'node_order'?" in run("hooks", "node_ordr", status=2).stderr
+
+
+@pytest.mark.parametrize(
+    "upstream, ours",
+    [("QueueOrderFn", "queue_order"), ("AddGPUOrderFn", "gpu_order"), ("PreBinder", "pre_bind")],
+)
+def test_an_upstream_name_leads_to_our_point(upstream, ours):
+    result = run("hooks", upstream)
+    assert result.stderr == f"{upstream} is {ours} in Pumice\n"
+    assert result.stdout == run("hooks", ours).stdout

@@ -124,7 +124,7 @@ def test_a_policy_file_that_changes_is_loaded_again_unless_it_is_wrong(pumice, m
     seen = []
     monkeypatch.setattr(
         "pumice.cli._live._print",
-        lambda number, decisions, output: seen.append([*Live.made[0].scheduler.holder.actions]),
+        lambda *_: seen.append([*Live.made[0].scheduler.holder.actions]),
     )
     from pumice.cli import _live
 
@@ -138,7 +138,7 @@ def test_a_policy_file_that_changes_is_loaded_again_unless_it_is_wrong(pumice, m
                 Path("policy.toml").write_text(text)
 
         backend.between = between
-        run_live(backend, scheduler, **settings)
+        return run_live(backend, scheduler, **settings)
 
     monkeypatch.setattr("pumice.cli.run.run_live", watched)
     assert pumice("run").exit_code == 0

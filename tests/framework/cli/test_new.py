@@ -1,5 +1,6 @@
 """``pumice new`` makes distributions that lint as made, and refuses what could not work."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -9,10 +10,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from pumice import API_VERSION
-from pumice.cli import main
+from pumice import API_VERSION, Plugin, hookimpl
+from pumice.cli import _stub, main
 from pumice.discovery import Catalog
 from pumice.hookspecs import POINTS
+from pumice.testing import Cluster, Schedule
 from tests.sampling import few_and_all, sample
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -177,3 +179,59 @@ def test_a_folder_that_cannot_be_created_is_reported(tmp_path):
     assert result.exit_code == 2
     assert "file" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_several_hooks_make_a_method_each(tmp_path):
+    hooks = ("--hook", "job_order", "--hook", "AddNodeOrderFn", "--hook", "job_order")
+    folder = made("plugin", "dawn", *hooks, into=tmp_path)
+    catalog = Catalog()
+    catalog.register_local("plugin", "dawn", class_in(folder, "Dawn"))
+    assert set(catalog.load("plugin", "dawn").points) == {"job_order", "node_order"}
+    readme = (folder / "README.md").read_text()
+    assert "`job_order` and `node_order`" in readme
+    assert "\npumice hooks job_order\npumice hooks node_order\n" in readme
+
+
+@pytest.mark.parametrize("kind", ["backend", "trace", "measure"])
+def test_new_makes_other_kinds_whose_tests_pass_and_that_lint(kind, tmp_path):
+    folder = made(kind, "dawn", into=tmp_path)
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"] == {f"pumice.{kind}s": {"dawn": "pumice_dawn:Dawn"}}
+    assert not [path for path in folder.rglob("*") if path.is_file() and "«" in path.read_text()]
+    commands = (
+        ["ruff", "check", "--no-cache", "."],
+        ["ruff", "format", "--check", "."],
+        ["pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "."],
+    )
+    for command in commands:
+        result = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_kind_without_a_list_refuses_a_taken_name_too(tmp_path):
+    assert "measure 'delay' is already installed" in refused("measure", "delay", into=tmp_path)
+
+
+@pytest.mark.parametrize("hook", ["job_order", *filter(None, _stub.special_policies())])
+def test_the_policy_of_the_scaffold_asks_the_hook(hook):
+    """The cluster and the actions of the test that is made lead to the question."""
+    point, calls = POINTS[hook], []
+
+    parameters = ", ".join(("self", *point.args))
+    space: dict = {"calls": calls}
+    exec(f"class Probe:\n    def {hook}({parameters}):\n        calls.append(1)", space)
+    body = {hook: hookimpl(vars(space["Probe"])[hook]), "api_version": API_VERSION}
+    probe = type("Probe", (Plugin,), {**body, "__doc__": "A probe.", "__module__": __name__})
+    actions, plugins = _stub.policy([point])
+    cluster = Cluster().nodes("a", "b", cpu=2).queue("q").queue("r")
+    cluster.running("over", on=["a", "a", "b"], queue="r", min_member=1).running("low", on="b")
+    cluster.job("large", tasks=2, priority=10, created=1.0).job("small", created=2.0)
+    Schedule(cluster)(actions=actions, tiers=[[probe, *plugins]])
+    assert calls

@@ -78,6 +78,10 @@ def as_json(*args: str):
     return json.loads(result.stdout)
 
 
+def placed(task: str, job: str) -> dict:
+    return {"task": f"ns/{task}", "job": f"ns/{job}", "node": "n1", "gpu_groups": []}
+
+
 class Failing:
     def job_valid(self, job):
         raise ZeroDivisionError("oops")
@@ -88,7 +92,9 @@ class TestRun:
         assert as_json() == {
             "cycles": [
                 {
-                    "binds": [{"task": "ns/x", "node": "n1"}, {"task": "ns/y", "node": "n1"}],
+                    "cycle": 1,
+                    "now": "2026-01-01T12:00:01Z",
+                    "binds": [placed("x", "pair"), placed("y", "pair")],
                     "pipelined": [],
                     "evictions": [],
                     "jobs": [
@@ -111,6 +117,7 @@ class TestRun:
                 }
             ],
             "warnings": [],
+            "left_out": [],
         }  # fmt: skip
 
     def test_faults_of_plugins_are_shown_whatever_the_options(self, files, monkeypatch):
@@ -164,7 +171,7 @@ class TestRun:
 
     def test_the_table_lists_what_was_bound(self, files):
         lines = run().stdout.splitlines()
-        assert "Cycle 1: 2 bound" in lines
+        assert "Cycle 1 at 2026-01-01T12:00:01Z: 2 bound" in lines
         assert [line.split() for line in lines if line.startswith("ns/")] == [
             ["ns/x", "n1"],
             ["ns/y", "n1"],
@@ -201,7 +208,7 @@ class TestRun:
         other = "schedulerName: other"
         files(pod("solo", group=""), pod("theirs", group="", more=other))
         (cycle,) = as_json()["cycles"]
-        assert cycle["binds"] == [{"task": "ns/solo", "node": "n1"}]
+        assert cycle["binds"] == [placed("solo", "podgroup-solo")]
         assert [job["job"] for job in cycle["jobs"]] == ["ns/pair", "ns/podgroup-solo"]
         assert cycle["jobs"][1]["queue"] == "default"
 

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pumice.cli import main
-from pumice.cli._progress import line
 
 SMALL = ["synthetic", "--trace-option", "jobs=12", "--trace-option", "gpus=16", "--processes", "1"]
 
@@ -126,11 +125,3 @@ def test_seeds_that_change_nothing_are_pointed_out(policies: list[object], tmp_p
     trace.write_text("name,submit,duration\na,0,60\n")
     given = ["--nodes", "1x1", "--processes", "1", "--seeds", "1-2"]
     assert "all seeds give the same" in run(trace, *given, *policies).stderr
-
-
-def test_the_bar_shows_rate_and_rest() -> None:
-    shown = line(250, 1000, 10.0)
-    assert "25%" in shown
-    assert "250/1,000 jobs" in shown
-    assert "25/s" in shown
-    assert "0:30 left" in shown

@@ -246,7 +246,7 @@ class TestHooksCommand:
     def test_it_is_listed_with_its_distribution(self, tidal):
         (line,) = (x for x in run("hooks").stdout.splitlines() if x.startswith("tide_level"))
         assert "pumice-tide 1.2" in line
-        assert "moon, sun" in line
+        assert "moon, sun" in run("hooks", "--wide").stdout
         data = json.loads(run("hooks", "tide_level", "-o", "json").stdout)
         assert (data["distribution"], data["version"]) == ("pumice-tide", "1.2")
         assert data["rule"] == "Sum"

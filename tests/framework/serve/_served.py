@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice.backends.memory import MemoryBackend
-from pumice.cli.run import adopt_pods, advance
+from pumice.cli._cluster import adopt_pods, advance
 from pumice.config import Policy, load_policy
 from pumice.model.facts import Inventory
 from pumice.scheduler import Scheduler

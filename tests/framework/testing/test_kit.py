@@ -1,10 +1,13 @@
 """The test kit for plugin authors: cluster builder, policies and outcomes."""
 
+import re
+
 import pytest
 
 from pumice import Action, Plugin, hookimpl
 from pumice.errors import PluginError, PolicyError
 from pumice.model.task import TaskStatus
+from pumice.testing import Cluster
 from pumice.verdicts import FitError
 from tests.framework.testing._plugins import Youngest
 
@@ -169,3 +172,26 @@ class TestFailures:
             check(outcome)
         for word in words:
             assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "build, text",
+    [
+        (
+            lambda c: c.node("a", gpus=8),
+            "cluster.node() has no keyword 'gpus'; did you mean 'gpu'?",
+        ),
+        (
+            lambda c: c.job("j", quue="q"),
+            "cluster.job() has no keyword 'quue'; did you mean 'queue'",
+        ),
+        (
+            lambda c: c.job("j", pod={"lables": {}}),
+            "cluster.pod() has no keyword 'lables'; did you",
+        ),
+        (lambda c: c.queue("q", zzz=1), "cluster.queue() has no keyword 'zzz'; known are name, "),
+    ],
+)
+def test_a_wrong_keyword_is_answered_in_terms_of_the_kit(build, text):
+    with pytest.raises(TypeError, match=re.escape(text)):
+        build(Cluster())
