@@ -65,13 +65,9 @@ def test_a_release_is_in_its_own_namespace() -> None:
 
 
 def test_values_of_the_chart_are_used() -> None:
-    given = {
-        "replicas": 5,
-        "image": "mine:1",
-        "policy": 'preset = "kai"\n',
-        "priorityClassName": "p",
-    }
-    made = by_name(chart(**given, nodeSelector={"a": "b"}, resources={"limits": {"cpu": "1"}}))
+    given: dict[str, Any] = {"replicas": 5, "image": "mine:1", "policy": 'preset = "kai"\n'}
+    given |= {"priorityClassName": "p", "nodeSelector": {"a": "b"}}
+    made = by_name(chart(**given, resources={"limits": {"cpu": "1"}}))
     deployment = made["Deployment pumice"]["spec"]
     pod = deployment["template"]["spec"]
     (container,) = pod["containers"]
