@@ -50,6 +50,13 @@ def test_every_manifest_is_accepted(cluster: ControlPlane, form: str) -> None:
         assert answer["metadata"]["name"] == item["metadata"]["name"]
 
 
+def test_every_manifest_is_part_of_the_base() -> None:
+    listed = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
+    files = {str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml")}
+    helm = {file for file in files if file.startswith("templates/")} | {"Chart.yaml", "values.yaml"}
+    assert set(listed) == files - helm - {"kustomization.yaml"}
+
+
 def test_the_chart_deploys_what_the_kustomize_base_does() -> None:
     expected = by_name([item for item in base() if item["kind"] != "Namespace"])
     rendered = by_name(chart())
