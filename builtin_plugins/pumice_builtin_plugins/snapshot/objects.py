@@ -14,13 +14,13 @@ from pumice import (
     PriorityClass,
     ResourceQuota,
 )
-from pumice.kube import PODS
+from pumice.kube import PODS, quantity_of
+from pumice.manifests import OWN_API
 from pumice_builtin_plugins.snapshot.pods import (
     Object,
     compact,
     metadata,
     quantities,
-    quantity,
     timestamp,
     write_pod,
 )
@@ -91,7 +91,7 @@ def write_group(group: PodGroup) -> Object:
     if group.family == "kai":
         return _kai_group(group)
     listed = group.quota_min_resources
-    resources = {name: quantity(name, amount) for name, amount in listed.items()}
+    resources = {name: quantity_of(name, amount) for name, amount in listed.items()}
     if not resources and group.min_resources is not None:
         resources = quantities(group.min_resources)
     spec = compact(
@@ -114,8 +114,12 @@ def write_group(group: PodGroup) -> Object:
     )
     if group.min_resources is not None:
         spec["minResources"] = resources
+    version = "scheduling.volcano.sh/v1beta1"
+    if group.topology_constraint:  # Volcano's kind has no place for a node label
+        version = f"{OWN_API}/v1alpha1"
+        spec["topologyKey"] = group.topology_constraint["nodeLabel"]
     return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "apiVersion": version,
         "kind": "PodGroup",
         "metadata": metadata(group),
         "spec": spec,
@@ -207,7 +211,7 @@ def _quota(fact: ResourceQuota) -> Object:
         "kind": "ResourceQuota",
         "metadata": metadata(fact),
         "status": {
-            part: {name: quantity(name.rpartition(".")[2], value) for name, value in table.items()}
+            part: {name: quantity_of(name, value) for name, value in table.items()}
             for part, table in (("hard", fact.hard), ("used", fact.used))
         },
     }

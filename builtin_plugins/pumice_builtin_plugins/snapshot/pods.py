@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from pumice import Container, Pod, Resource
-from pumice.kube import PODS
+from pumice.kube import PODS, quantity_of
 from pumice.manifests import KAI_GROUP, VOLCANO_GROUP, Family, Pool, family_of, read_pod
 
 Object = dict[str, Any]
@@ -42,15 +42,9 @@ def metadata(fact: Any, **more: Any) -> Object:
 
 def quantities(resource: Resource) -> dict[str, str]:
     """A resource list; unlimited amounts are left out."""
-    return {name: quantity(name, amount) for name, amount in resource.items() if amount != math.inf}
-
-
-def quantity(name: str, amount: float) -> str:
-    """The quantity that the amount was read from."""
-    number = int(amount)
-    if name in ("memory", PODS):
-        return str(number)
-    return f"{number}m" if number % 1000 else str(number // 1000)
+    return {
+        name: quantity_of(name, amount) for name, amount in resource.items() if amount != math.inf
+    }
 
 
 def write_pod(pod: Pod, family: Family | None = None) -> Object:

@@ -27,6 +27,8 @@ class TopologyPlugin(Plugin):
         self._topologies = {
             name: Topology(raw, self.session.nodes) for name, raw in sorted(objects.items())
         }
+        self._by_label: dict[str, Topology] = {}
+        """By node label: the topology with this level alone."""
         self._scores: dict[str, np.ndarray] = {}
         """Per sub-group name: the score of each node; NaN: the node is not allowed."""
 
@@ -48,10 +50,11 @@ class TopologyPlugin(Plugin):
         nodes: np.ndarray,
     ) -> Sequence[np.ndarray] | None:
         constraint = sub_group.topology_constraint or {}
-        name = constraint.get("topology")
+        # A pod group of Kubernetes' own API names a node label instead of a topology.
+        name = constraint.get("topology") or constraint.get("nodeLabel")
         if not name or not tasks:
             return None
-        topology = self._topologies.get(name)
+        topology = self._topology(constraint)
         if topology is None:
             return self._refuse(job, f"topology {name} does not exist")
         try:
@@ -95,6 +98,15 @@ class TopologyPlugin(Plugin):
         return None if scores is None else nodes.take(scores)
 
     # -- helpers
+
+    def _topology(self, constraint: Mapping[str, Any]) -> Topology | None:
+        label = constraint.get("nodeLabel")
+        if not label:
+            return self._topologies.get(constraint["topology"])
+        if label not in self._by_label:
+            raw = {"spec": {"levels": [{"nodeLabel": label}]}}
+            self._by_label[label] = Topology(raw, self.session.nodes)
+        return self._by_label[label]
 
     @staticmethod
     def _refuse(job: Job, why: str) -> list[np.ndarray]:

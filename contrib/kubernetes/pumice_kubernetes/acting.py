@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pumice import Bind, Decisions, Eviction, EvictionLog, Pod
+from pumice_kubernetes.bind_requests import NO_BINDER, request_bind, with_group_ids
 from pumice_kubernetes.client import UNREACHABLE, ApiError, Client
 from pumice_kubernetes.inventory import LiveInventory
 from pumice_kubernetes.metrics import Metrics
 from pumice_kubernetes.reflector import Backoff
+from pumice_kubernetes.resources import Served
 from pumice_kubernetes.store import Store
 
+_KAI = "scheduling.run.ai"
 _GONE, _CONFLICT, _TOO_MANY = 404, 409, 429
 _FIRST_RETRY, _LAST_RETRY = 2.0, 60.0
 """Seconds after which a refused eviction may be tried again."""
@@ -32,12 +35,19 @@ class Actor:
     """Sends binds and evictions, many at a time, and takes refused ones out of the decisions."""
 
     def __init__(
-        self, client: Client, store: Store, inventory: LiveInventory, metrics: Metrics
+        self,
+        client: Client,
+        store: Store,
+        inventory: LiveInventory,
+        metrics: Metrics,
+        *,
+        served: Callable[[str, str], Served | None] = lambda group, plural: None,
     ) -> None:
         self._client = client
         self._store = store
         self._inventory = inventory
         self._metrics = metrics
+        self._served = served
         self._refused: dict[str, Refused] = {}
         """By uid of a pod."""
 
@@ -70,9 +80,13 @@ class Actor:
     ) -> list[Bind]:
         """Send the binds; returns those that the cluster accepted."""
         pods = self._store.tables["pods"]
-        sharing = {pods[b.uid].group for b in binds if b.gpu_groups and b.uid in pods}
+        binder = self._served(_KAI, "bindrequests")
+        binds = with_group_ids(binds)
+        sharing = set()
+        if binder is None:
+            sharing = {pods[b.uid].group for b in binds if b.gpu_groups and b.uid in pods}
         outcomes = await asyncio.gather(
-            *(self._bind_one(b, pods.get(b.uid), sharing) for b in binds)
+            *(self._bind_one(b, pods.get(b.uid), sharing, binder) for b in binds)
         )
         accepted = []
         for bind, problem in zip(binds, outcomes, strict=True):
@@ -80,23 +94,27 @@ class Actor:
             pod = pods.get(bind.uid)
             if not problem:
                 accepted.append(bind)
-                self._inventory.bound(bind.uid, bind.node, bind.annotations, now)
+                self._inventory.bound(bind, now)
             elif pod is not None:
                 reasons[pod.group].append(f"{bind.task} was not bound to {bind.node}: {problem}")
         return accepted
 
-    async def _bind_one(self, bind: Bind, pod: Pod | None, sharing: set[str]) -> str:
+    async def _bind_one(
+        self, bind: Bind, pod: Pod | None, sharing: set[str], binder: Served | None
+    ) -> str:
         """Send a bind; why it was refused, or nothing."""
         if pod is None:
             return "the pod is gone"
         if pod.group in sharing:
-            return "a pod of its gang shares a GPU, which this cluster has no binder for"
+            return NO_BINDER
         body = {
             "metadata": {"name": pod.name, "uid": bind.uid, "annotations": bind.annotations or {}},
             "target": {"kind": "Node", "name": bind.node},
         }
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/binding"
         try:
+            if bind.gpu_groups and binder is not None:
+                return await self._request_bind(binder, bind, pod)
             await self._client.request("POST", path, body)
         except ApiError as error:
             if error.status == _GONE:
@@ -107,6 +125,11 @@ class Actor:
         except UNREACHABLE as error:
             return f"no answer of the API server: {type(error).__name__}: {error}"
         return ""
+
+    async def _request_bind(self, binder: Served, bind: Bind, pod: Pod) -> str:
+        node = self._store.tables["nodes"].get(bind.node)
+        earlier = self._store.others["BindRequest"].get(pod.key)
+        return await request_bind(self._client, binder, bind, pod, node, earlier)
 
     # -- evictions
 

@@ -112,7 +112,7 @@ class ClusterThread:
         options = self._options
         client = Client(self._connection, in_flight=options.in_flight)
         self.writer = Writer(client)
-        self.actor = Actor(client, self._store, self._inventory, self._metrics)
+        self.actor = Actor(client, self._store, self._inventory, self._metrics, served=self.served)
         tasks: list[asyncio.Task[Any]] = []
         runner = None
         try:

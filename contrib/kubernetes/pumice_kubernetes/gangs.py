@@ -8,14 +8,10 @@ from dataclasses import replace
 from msgspec import Struct
 
 from pumice import Pod, PodGroup
+from pumice.manifests import GANG_LABEL, mark_of, queue_of
 
-QUEUE = "pumice/queue"
-"""The label or annotation that names a pod's queue."""
-GANG = "pumice/gang"
-"""The label or annotation that names a pod's gang, within its namespace."""
 MIN_MEMBER = "pumice/min-member"
 """The label or annotation with the minimum of a pod's gang."""
-_QUEUES = (QUEUE, "kai.scheduler/queue", "scheduling.volcano.sh/queue-name")
 
 
 class JobSpec(Struct, rename="camel", frozen=True):
@@ -47,11 +43,16 @@ class BatchJob(Struct):
 
 def gang_of(pod: Pod, jobs: Mapping[str, BatchJob]) -> str:
     """The uid of the group that a pod without a PodGroup of its own belongs to."""
-    named = _value(pod, GANG)
+    named = mark_of(pod, GANG_LABEL)
     if named:
         return f"{pod.namespace}/{named}"
     job = jobs.get(pod.owner)
     return f"{pod.namespace}/{'pod-' + pod.name if job is None else 'job-' + job.metadata.name}"
+
+
+def first_of(pods: Iterable[Pod]) -> Pod:
+    """The oldest of some pods."""
+    return min(pods, key=lambda pod: (pod.created, pod.name))
 
 
 def make_group(
@@ -62,14 +63,13 @@ def make_group(
     old: PodGroup | None,
 ) -> PodGroup:
     """The group of these pods; ``old`` itself where nothing has changed."""
-    members = sorted(pods, key=lambda pod: (pod.created, pod.name))
-    first = members[0]
+    first = first_of(pods)
     namespace, _, name = uid.partition("/")
     group = PodGroup(
         uid=uid,
         name=name,
         namespace=namespace,
-        queue=next(filter(None, (_value(first, key) for key in _QUEUES)), "") or default_queue,
+        queue=queue_of(first) or default_queue,
         min_member=_min_member(first, jobs),
         priority_class=first.priority_class,
         created=first.created,
@@ -87,12 +87,8 @@ def _spec(group: PodGroup) -> tuple[str, int, str, float]:
 
 
 def _min_member(pod: Pod, jobs: Mapping[str, BatchJob]) -> int:
-    text = _value(pod, MIN_MEMBER)
+    text = mark_of(pod, MIN_MEMBER)
     if text.isascii() and text.isdigit():
         return int(text)
-    job = None if _value(pod, GANG) else jobs.get(pod.owner)
+    job = None if mark_of(pod, GANG_LABEL) else jobs.get(pod.owner)
     return 1 if job is None else max(job.size, 1)
-
-
-def _value(pod: Pod, key: str) -> str:
-    return pod.annotations.get(key) or pod.labels.get(key) or ""

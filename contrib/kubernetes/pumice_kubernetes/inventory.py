@@ -6,10 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pumice import EvictionLog, Inventory, JobState, Pod, PodGroup, Queue, Reservation, ReservedTask
-from pumice.manifests import link
-from pumice_kubernetes.gangs import make_group
-from pumice_kubernetes.store import Store
+from pumice import (
+    Bind,
+    EvictionLog,
+    Inventory,
+    JobState,
+    Pod,
+    PodGroup,
+    Queue,
+    Reservation,
+    ReservedTask,
+)
+from pumice.manifests import NATIVE_API, SCHEDULED, completed, link
+from pumice_kubernetes.gangs import first_of, make_group
+from pumice_kubernetes.store import Store, same_fact
 
 _VOLATILE = ("transitionID", "lastTransitionTime")
 _WAITING = "Waiting"
@@ -36,6 +46,8 @@ class LiveInventory:
         self._assumed: dict[str, Assumed] = {}
         self._made: dict[str, PodGroup] = {}
         """Groups that are made of pods, by uid."""
+        self._completed: dict[str, PodGroup] = {}
+        """Native groups with what their pods and Workloads say, by uid."""
         self._written: dict[str, tuple[PodGroup, PodGroup]] = {}
         """By uid of a PodGroup: the fact, and the same with the status of the last cycle."""
         self._queues: dict[str, Queue] = {}
@@ -51,8 +63,8 @@ class LiveInventory:
             others = {kind: dict(table) for kind, table in store.others.items()}
             self._refresh_gangs()
         pods = tables.get("pods", {})
-        self._assume(pods, now)
-        groups = {**tables.get("groups", {}), **self._made}
+        self._assume(pods, others.get("BindRequest", {}), now)
+        groups = {**tables.get("groups", {}), **self._completed, **self._made}
         self._show_written(groups)
         inventory = Inventory(
             pods=pods,
@@ -76,12 +88,15 @@ class LiveInventory:
 
     # -- what was decided
 
-    def bound(self, uid: str, node: str, annotations: Mapping[str, str], now: float) -> None:
-        """The cluster has accepted a bind."""
-        pod = self._store.tables["pods"].get(uid)
+    def bound(self, bind: Bind, now: float) -> None:
+        """The cluster has accepted a bind, or KAI's binder was asked for it."""
+        pod = self._store.tables["pods"].get(bind.uid)
         if pod is not None and not pod.node_name:
-            seen = {**pod.annotations, **annotations} if annotations else pod.annotations
-            self._add(pod, replace(pod, node_name=node, annotations=seen), now)
+            more = bind.annotations
+            seen = {**pod.annotations, **more} if more else pod.annotations
+            groups = bind.gpu_groups or pod.gpu_groups
+            new = replace(pod, node_name=bind.node, annotations=seen, gpu_groups=groups)
+            self._add(pod, new, now)
 
     def evicted(self, uid: str, now: float) -> None:
         """The cluster has accepted an eviction."""
@@ -98,9 +113,11 @@ class LiveInventory:
         facts = self._store.tables["groups"]
         for state in states:
             made = self._made.get(state.job)
-            group = made or facts.get(state.job)
+            group = made or self._completed.get(state.job) or facts.get(state.job)
             if group is None:
                 continue
+            if group.api_group == NATIVE_API:
+                state = native_state(state)
             shown = self._written.get(state.job, (group, group))[1]
             if not differs(shown, state):
                 continue
@@ -112,28 +129,44 @@ class LiveInventory:
                 self._written[state.job] = (group, new)
         return changed
 
-    def is_made(self, uid: str) -> bool:
-        """Whether a group is made of pods, so that there is no object with its status."""
-        return uid in self._made
-
     # -- inside
 
     def _refresh_gangs(self) -> None:
         store = self._store
         for uid in store.dirty_gangs:
-            pods = store.gangs.get(uid)
+            pods = store.gangs.get(uid) or {}
             if not pods:
                 store.gangs.pop(uid, None)
-                self._made.pop(uid, None)
-                continue
-            old = self._made.get(uid)
-            self._made[uid] = make_group(uid, pods.values(), store.jobs, store.default_queue, old)
+            fact: PodGroup | None = store.tables["groups"].get(uid)
+            if fact is not None and fact.api_group == NATIVE_API:
+                self._completed[uid] = self._complete(fact, pods)
+            else:
+                self._completed.pop(uid, None)
+            plain = [pod for pod in pods.values() if store.is_plain(pod)]
+            old = self._made.pop(uid, None)
+            if plain and fact is None:  # a gang with the name of a pod group belongs to it
+                queue = store.default_queue
+                self._made[uid] = make_group(uid, plain, store.jobs, queue, old)
         store.dirty_gangs.clear()
 
-    def _assume(self, pods: dict[str, Pod], now: float) -> None:
+    def _complete(self, fact: PodGroup, pods: Mapping[str, Pod]) -> PodGroup:
+        """A native group with its queue and priority; its status has no room for the phase."""
+        store = self._store
+        first = first_of(pods.values()) if pods else None
+        group = completed(fact, store.others["Workload"], first, store.default_queue)
+        old = self._completed.get(fact.uid)
+        if old is None:
+            return group
+        phase = self._written.get(fact.uid, (old, old))[1].phase
+        group = group if group.phase == phase else replace(group, phase=phase)
+        return old if same_fact(old, group) else group
+
+    def _assume(self, pods: dict[str, Pod], requests: Mapping[str, Any], now: float) -> None:
         for uid, assumed in list(self._assumed.items()):
             fact = pods.get(uid)
             came = fact is None or fact.node_name == assumed.pod.node_name
+            if assumed.pod.gpu_groups and assumed.pod.key in requests:
+                came = True  # the model counts what KAI's binder is asked for
             if assumed.pod.deleted is not None:
                 came = fact is None or fact.deleted is not None
             if fact is None or came or now > assumed.until:
@@ -141,7 +174,8 @@ class LiveInventory:
                 continue
             if fact is not assumed.base:
                 node, deleted = assumed.pod.node_name, assumed.pod.deleted
-                assumed.pod = replace(fact, node_name=node, deleted=deleted)
+                groups = assumed.pod.gpu_groups
+                assumed.pod = replace(fact, node_name=node, deleted=deleted, gpu_groups=groups)
                 assumed.base = fact
             pods[uid] = assumed.pod
 
@@ -184,6 +218,18 @@ def differs(group: PodGroup, state: JobState) -> bool:
     if _WAITING in known and _WAITING not in {c.get("type") for c in state.conditions}:
         return True
     return any(known.get(c.get("type")) != _lasting(c) for c in state.conditions)
+
+
+def native_state(state: JobState) -> JobState:
+    """A job's state with the conditions that a native pod group has."""
+    placed = state.phase in ("Running", "Completed")
+    condition = {
+        "type": SCHEDULED,
+        "status": "True" if placed else "False",
+        "reason": "Scheduled" if placed else "Unschedulable",
+        "message": "" if placed else state.reason or "it waits for its turn",
+    }
+    return replace(state, conditions=(condition,))
 
 
 def with_status(group: PodGroup, state: JobState) -> PodGroup:

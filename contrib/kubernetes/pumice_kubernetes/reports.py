@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from pumice import Decisions, Pod, PodGroup
 from pumice_kubernetes.inventory import LiveInventory
+from pumice_kubernetes.queue_status import QueueStatus
 from pumice_kubernetes.resources import Served
 from pumice_kubernetes.store import Store
 from pumice_kubernetes.writer import about_group, about_pod
 
 if TYPE_CHECKING:
     from pumice_kubernetes.cluster import ClusterThread
-
-_API_GROUPS = {"volcano": "scheduling.volcano.sh", "kai": "scheduling.run.ai"}
 
 
 class Reports:
@@ -23,16 +22,24 @@ class Reports:
         self._store = store
         self._inventory = inventory
         self._thread = thread
+        self._queue_status = QueueStatus()
 
     def send(self, decisions: Decisions) -> None:
         """Report the outcome of a cycle."""
         with self._store.lock:
             pods = dict(self._store.tables["pods"])
+            queues = dict(self._store.tables["queues"])
+            seen = self._store.changes
         self._acts(decisions, pods)
         waiting = self._waiting(decisions, pods)
         self._pods(decisions, waiting)
         self._groups(decisions)
         self._reasons(decisions, waiting)
+        for queue, status in self._queue_status.changed(decisions, pods, queues, seen):
+            served = self._thread.served(queue.api_group, "queues")
+            if served is not None:
+                failed = self._queue_status.forget
+                self._thread.post(self._thread.writer.queue, served, queue.name, status, failed)
 
     def _acts(self, decisions: Decisions, pods: dict[str, Pod]) -> None:
         post, writer = self._thread.post, self._thread.writer
@@ -77,9 +84,9 @@ class Reports:
 
     def _served(self, group: PodGroup) -> Served | None:
         """Where a group is an object of the cluster; None: it is made of pods."""
-        if self._inventory.is_made(group.uid):
+        if not group.api_group:
             return None
-        return self._thread.served(_API_GROUPS[group.family], "podgroups")
+        return self._thread.served(group.api_group, "podgroups")
 
     def _reasons(self, decisions: Decisions, waiting: dict[str, list[Pod]]) -> None:
         texts = []

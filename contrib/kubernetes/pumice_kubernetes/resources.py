@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from pumice.manifests import NATIVE_API, OWN_API
 from pumice_kubernetes.client import ApiError, Client
 
 
@@ -57,8 +58,13 @@ RESOURCES = (
     Resource("scheduling.k8s.io", "priorityclasses", "PriorityClass"),
     Resource(_VOLCANO, "queues", "Queue"),
     Resource(_KAI, "queues", "Queue"),
+    Resource(OWN_API, "queues", "Queue"),
+    Resource(_KAI, "bindrequests", "BindRequest"),
+    Resource(NATIVE_API, "workloads", "Workload"),
     Resource(_VOLCANO, "podgroups", "PodGroup"),
     Resource(_KAI, "podgroups", "PodGroup"),
+    Resource(NATIVE_API, "podgroups", "PodGroup"),
+    Resource(OWN_API, "podgroups", "PodGroup"),
     Resource("topology.volcano.sh", "hypernodes", "HyperNode"),
     Resource("kai.scheduler", "topologies", "Topology"),
     Resource("nodeinfo.volcano.sh", "numatopologies", "Numatopology"),

@@ -16,8 +16,7 @@ from msgspec import Raw
 
 from pumice import Pod, PodGroup
 from pumice.manifests import (
-    KAI_GROUP,
-    VOLCANO_GROUP,
+    NATIVE_API,
     MalformedError,
     Pool,
     family_of,
@@ -66,9 +65,11 @@ class Store:
         self.jobs: dict[str, BatchJob] = {}
         """Batch Jobs by uid."""
         self.gangs: defaultdict[str, dict[str, Pod]] = defaultdict(dict)
-        """By uid of a group that is made of pods: its pods by uid."""
+        """By uid of a group: its pods by uid."""
         self.dirty_gangs: set[str] = set()
-        """Gangs whose pods have changed since the last snapshot."""
+        """Groups that have changed, or whose pods have, since the last snapshot."""
+        self._plain: set[str] = set()
+        """Uids of pods that name no PodGroup."""
         self._entries: defaultdict[Resource, dict[str, Entry]] = defaultdict(dict)
         self._names = frozenset(scheduler_names)
         self._pool = Pool()
@@ -91,7 +92,7 @@ class Store:
         if old is not None and old.uid == meta.uid and version <= old.version:
             return
         key, fact = self._read(served.resource, meta, raw)
-        if old is not None and old.key == key and _same(old.fact, fact):
+        if old is not None and old.key == key and same_fact(old.fact, fact):
             old.version = version
             return
         with self.lock:
@@ -111,6 +112,7 @@ class Store:
             return
         with self.lock:
             del entries[key]
+            self._plain.discard(old.key)
             self._drop(served.resource, old)
             self.changes += 1
         self._notify()
@@ -135,25 +137,31 @@ class Store:
         key, fact = read
         if isinstance(fact, Pod):
             self._join(fact)
-        elif isinstance(fact, PodGroup):
+        elif isinstance(fact, PodGroup) and fact.api_group != NATIVE_API:
             fact.queue = fact.queue or self.default_queue
         return key, fact
 
     def _join(self, pod: Pod) -> None:
         """Say which group the pod belongs to; pods of other schedulers belong to none."""
+        self._plain.discard(pod.uid)
         if pod.scheduler_name not in self._names:
             pod.group = ""
         elif not pod.group:
             pod.group = gang_of(pod, self.jobs)
+            self._plain.add(pod.uid)
         elif family_of(pod.annotations) == "kai":
             pod.group = f"{pod.namespace}/{pod.group}"
 
     def _add(self, resource: Resource, entry: Entry) -> None:
         fact = entry.fact
         self._table(resource)[entry.key] = fact
-        if isinstance(fact, Pod) and fact.group and is_plain(fact):
+        if isinstance(fact, Pod) and fact.group:
             self.gangs[fact.group][fact.uid] = fact
             self.dirty_gangs.add(fact.group)
+        elif isinstance(fact, PodGroup):
+            self.dirty_gangs.add(fact.uid)
+        elif resource.kind == "Workload":
+            self._touch_groups_of(entry.key)
         elif isinstance(fact, BatchJob):
             self._touch_pods_of(fact)
 
@@ -163,18 +171,30 @@ class Store:
         if isinstance(fact, Pod) and fact.group in self.gangs:
             self.gangs[fact.group].pop(fact.uid, None)
             self.dirty_gangs.add(fact.group)
+        elif isinstance(fact, PodGroup):
+            self.dirty_gangs.add(fact.uid)
 
     def _touch_pods_of(self, job: BatchJob) -> None:
         """A Job may be seen after its pods: they join its gang."""
         pods = self.tables["pods"]
         for uid, pod in list(pods.items()):
-            if pod.owner != job.metadata.uid or not pod.group or not is_plain(pod):
+            if pod.owner != job.metadata.uid or not self.is_plain(pod):
                 continue
             group = gang_of(pod, self.jobs)
             self.dirty_gangs |= {pod.group, group}
             if group != pod.group:
                 self.gangs[pod.group].pop(uid, None)
                 self._regroup(pod, group)
+
+    def _touch_groups_of(self, workload: str) -> None:
+        """A Workload may be seen after its pod groups, which take their queue from it."""
+        for uid, group in self.tables["groups"].items():
+            if f"{group.namespace}/{group.workload}" == workload:
+                self.dirty_gangs.add(uid)
+
+    def is_plain(self, pod: Pod) -> bool:
+        """Whether a pod names no PodGroup."""
+        return pod.uid in self._plain
 
     def _regroup(self, pod: Pod, group: str) -> None:
         moved = replace(pod, group=group)
@@ -198,17 +218,12 @@ class Store:
             logger.warning("{}: {}", label, message)
 
 
-def is_plain(pod: Pod) -> bool:
-    """Whether a pod names no PodGroup."""
-    return not (pod.annotations.get(VOLCANO_GROUP) or pod.annotations.get(KAI_GROUP))
-
-
 @cache
 def _values(cls: type[Any]) -> attrgetter[Any]:
     return attrgetter(*(field.name for field in fields(cls)))
 
 
-def _same(old: Any, new: Any) -> bool:
+def same_fact(old: Any, new: Any) -> bool:
     """Whether two versions of an object are the same to the scheduler."""
     if type(old) is not type(new):
         return False

@@ -12,10 +12,13 @@ from typing import Any
 from loguru import logger
 
 from pumice import JobState, Pod, PodGroup
-from pumice_kubernetes.client import STRATEGIC_PATCH, UNREACHABLE, ApiError, Client
+from pumice.manifests import NATIVE_API, SCHEDULED
+from pumice_kubernetes.client import JSON_PATCH, STRATEGIC_PATCH, UNREACHABLE, ApiError, Client
 from pumice_kubernetes.resources import Served
 
 _CONTROLLER = "pumice"
+_NO_STATUS_YET = 422
+"""The answer to a JSON patch of an object that has no status."""
 _MAX_TEXT = 1000
 """The longest note that an event may have is 1024 characters."""
 _LAST_START = "kai.scheduler/last-start-timestamp"
@@ -32,7 +35,8 @@ class Writer:
         self._some = asyncio.Event()
         self._workers = workers
         self._instance = f"{_CONTROLLER}-{socket.gethostname()}"[:128]
-        self._busy = 0
+        self._sending: set[tuple[str, str]] = set()
+        """What is under way: a later report about the same thing must not overtake it."""
         self._events = 0
         self._said: dict[str, str] = {}
         """By job: the reason of its last event."""
@@ -46,23 +50,26 @@ class Writer:
 
     async def drained(self) -> None:
         """Wait until everything is sent."""
-        while self._due or self._busy:
+        while self._due or self._sending:
             await asyncio.sleep(0.01)
 
     async def _work(self) -> None:
         while True:
-            while not self._due:
+            while (key := self._next()) is None:
                 self._some.clear()
                 await self._some.wait()
-            key = next(iter(self._due))
             write = self._due.pop(key)
-            self._busy += 1
+            self._sending.add(key)
             try:
                 await write()
             except (ApiError, *UNREACHABLE) as error:
                 self._failed(key, error)
             finally:
-                self._busy -= 1
+                self._sending.discard(key)
+                self._some.set()
+
+    def _next(self) -> tuple[str, str] | None:
+        return next((key for key in self._due if key not in self._sending), None)
 
     def _failed(self, key: tuple[str, str], error: BaseException) -> None:
         """Forget what was written, so that the next cycle writes it again."""
@@ -118,6 +125,12 @@ class Writer:
         conditions = [
             {"lastTransitionTime": _time(), **condition} for condition in group.conditions
         ]
+        if group.api_group == NATIVE_API:
+            path = served.path(group.namespace, group.name, "status")
+            ours = [c for c in conditions if c["type"] == SCHEDULED]
+            body: dict[str, Any] = {"status": {"conditions": ours}}
+            await self._client.patch(path, body, content_type=STRATEGIC_PATCH)
+            return
         annotations: dict[str, str] = {}
         if group.family == "kai":
             status: dict[str, Any] = {"phase": group.phase, "schedulingConditions": conditions}
@@ -126,13 +139,41 @@ class Writer:
                     annotations[key] = _time(value)
         else:
             status = {"phase": group.phase, "conditions": conditions}
-        body: dict[str, Any] = {"status": status}
+        body = {"status": status}
         if annotations and any(group.annotations.get(k) != v for k, v in annotations.items()):
             meta = {"metadata": {"annotations": annotations}}
             await self._client.patch(served.path(group.namespace, group.name), meta)
         # Volcano's PodGroup has no status subresource: the object itself is changed.
         subresource = "status" if served.has_status else ""
         await self._client.patch(served.path(group.namespace, group.name, subresource), body)
+
+    def queue(
+        self, served: Served, name: str, status: dict[str, Any], failed: Callable[[str], None]
+    ) -> None:
+        """Fields of the status of a queue; ``failed`` is called with its name if none is there."""
+
+        async def write() -> None:
+            try:
+                await self._queue(served, name, status)
+            except (ApiError, *UNREACHABLE):
+                failed(name)
+                raise
+
+        self._put("queue", name, write)
+
+    async def _queue(self, served: Served, name: str, status: dict[str, Any]) -> None:
+        path = served.path(name=name, subresource="status")
+        # A merge patch would leave the resources that are no longer there.
+        fields = [
+            {"op": "add", "path": f"/status/{field}", "value": value}
+            for field, value in status.items()
+        ]
+        try:
+            await self._client.patch(path, fields, content_type=JSON_PATCH)
+        except ApiError as error:
+            if error.status != _NO_STATUS_YET:
+                raise
+            await self._client.patch(path, {"status": status})
 
     def reasons(self, waiting: Sequence[tuple[str, dict[str, str], str]]) -> None:
         """Why jobs wait, as events: (job, the object that it is about, text). Only changes are."""

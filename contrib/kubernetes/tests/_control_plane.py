@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
+_GATES = ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling")
 ADMIN, SCHEDULER, POWERLESS = "admin-token", "scheduler-token", "powerless-token"
 
 
@@ -80,6 +81,9 @@ class ControlPlane:
             "--service-cluster-ip-range=10.0.0.0/24",
             # Without a controller manager no node would ever lose its taint.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            # Kubernetes' own pod groups are alpha.
+            "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+            f"--feature-gates={','.join(f'{gate}=true' for gate in _GATES)}",
         )
         wait_for(self._is_ready, 120)
 
@@ -227,7 +231,7 @@ class Kubelet:
 _PLURALS = {"PriorityClass": "priorityclasses"}
 _NAMESPACED = {
     "Pod", "PodGroup", "PodDisruptionBudget", "ServiceAccount", "Role", "RoleBinding", "ConfigMap",
-    "Deployment", "Job", "ResourceQuota", "Lease",
+    "Deployment", "Job", "ResourceQuota", "Lease", "Workload", "BindRequest",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import pumice
 pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
 Create = Callable[..., list[Any]]
 Schedule = Callable[..., RunningScheduler]
-Crds = Callable[[str], None]
+Crds = Callable[..., None]
 PODS = "/api/v1/namespaces/x/pods"
 VOLCANO, KAI = "scheduling.volcano.sh", "scheduling.run.ai"
 

@@ -9,7 +9,7 @@ import pytest
 from _objects import node, pod
 from msgspec import Raw
 
-from pumice import Inventory, JobState
+from pumice import Bind, Inventory, JobState
 from pumice_kubernetes.inventory import LiveInventory
 from pumice_kubernetes.reflector import MetaWire
 from pumice_kubernetes.resources import RESOURCES, Served
@@ -191,7 +191,7 @@ def test_a_bind_counts_before_the_watch_brings_it(world: World) -> None:
     world.put(node("n1"))
     world.put(pod("a", "x"))
     world.snapshot()
-    world.live.bound("uid-a", "n1", {"k": "v"}, NOW)
+    world.live.bound(Bind("x/a", "uid-a", "n1", {"k": "v"}), NOW)
     assumed = world.snapshot().pods["uid-a"]
     assert (assumed.node_name, dict(assumed.annotations)) == ("n1", {"k": "v"})
     assert world.snapshot().pods["uid-a"] is assumed
@@ -212,7 +212,7 @@ def test_an_eviction_counts_before_the_watch_brings_it(world: World) -> None:
 
 def test_what_never_comes_back_is_not_assumed_for_ever(world: World) -> None:
     world.put(pod("a", "x"))
-    world.live.bound("uid-a", "n1", {}, NOW)
+    world.live.bound(Bind("x/a", "uid-a", "n1"), NOW)
     assert world.snapshot(NOW + 59).pods["uid-a"].node_name == "n1"
     assert world.snapshot(NOW + 61).pods["uid-a"].node_name == ""
 
@@ -249,3 +249,60 @@ def test_a_group_of_an_unknown_queue_is_left_out_where_queues_are_objects(world:
     world.put({**queue, "metadata": {"name": "red"}})
     world.put(pod("a", "x", labels={"pumice/queue": "blue"}))
     assert not world.snapshot().groups
+
+
+def native(name: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "x"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **spec},
+    }
+
+
+def test_a_workload_may_be_seen_after_its_pod_group(world: World) -> None:
+    world.put(native("g", podGroupTemplateRef={"workload": {"workloadName": "w"}}))
+    first = world.snapshot().groups["x/g"]
+    assert (first.queue, first.min_member) == ("default", 2)
+    assert world.snapshot().groups["x/g"] is first
+    meta = {"name": "w", "namespace": "x", "labels": {"pumice/queue": "red"}}
+    version = "scheduling.k8s.io/v1alpha2"
+    world.put({"apiVersion": version, "kind": "Workload", "metadata": meta, "spec": {}})
+    assert world.snapshot().groups["x/g"].queue == "red"
+
+
+def test_the_phase_of_a_native_group_outlives_its_status(world: World) -> None:
+    item = native("g")
+    world.put(item)
+    world.put(pod("a", "x", schedulingGroup={"podGroupName": "g"}))
+    world.snapshot()
+    ((group, _),) = world.live.decided([state("x/g", "Inqueue")])
+    (condition,) = group.conditions
+    assert (condition["type"], condition["status"]) == ("PodGroupScheduled", "False")
+    assert not world.live.decided([state("x/g", "Inqueue")])
+    written = {**condition, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    world.put({**item, "status": {"conditions": [written]}})
+    assert world.snapshot().groups["x/g"].phase == "Inqueue"
+    assert not world.live.decided([state("x/g", "Inqueue")])
+    ((group, _),) = world.live.decided([state("x/g", "Running")])
+    assert [c["status"] for c in group.conditions] == ["True"]
+
+
+def test_a_pod_of_a_native_group_is_in_no_gang_of_its_own(world: World) -> None:
+    world.put(pod("a", "x", schedulingGroup={"podGroupName": "g"}))
+    assert not world.snapshot().groups  # its group is not there yet
+    world.put(native("g"))
+    assert list(world.snapshot().groups) == ["x/g"]
+    world.store.remove(SERVED["scheduling.k8s.io", "PodGroup"], "x/g")
+    assert not world.snapshot().groups
+
+
+def test_what_kais_binder_is_asked_for_counts_until_its_request_is_seen(world: World) -> None:
+    world.put(pod("a", "x", annotations={"gpu-fraction": "0.5"}))
+    world.live.bound(Bind("x/a", "uid-a", "n1", gpu_groups=("g1",)), NOW)
+    assumed = world.snapshot().pods["uid-a"]
+    assert (assumed.node_name, assumed.gpu_groups) == ("n1", ("g1",))
+    meta = {"name": "a", "namespace": "x"}
+    version = "scheduling.run.ai/v1alpha2"
+    world.put({"apiVersion": version, "kind": "BindRequest", "metadata": meta, "spec": {}})
+    assert world.snapshot().pods["uid-a"].node_name == ""  # the model reads the request

@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from _control_plane import (
-    ADMIN,
-    DEPLOY,
     ApiRefusedError,
     ControlPlane,
     Kubelet,
-    collection,
     free_ports,
     wait_for,
 )
@@ -151,19 +147,3 @@ def test_a_dump_is_scheduled_as_the_cluster_is(
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["cycles"][0]["binds"] == [{"task": "x/a", "node": "n1"}]
     assert placed(cluster) == {}
-
-
-def test_every_manifest_that_is_shipped_is_accepted(cluster: ControlPlane) -> None:
-    base = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
-    assert set(base["resources"]) == {
-        path.name for path in DEPLOY.glob("*.yaml") if path.name != "kustomization.yaml"
-    }
-    for name in base["resources"]:
-        for item in yaml.safe_load_all((DEPLOY / name).read_text()):
-            try:
-                cluster.create(item, dry_run=True)
-            except ApiRefusedError as error:
-                if error.status != 409:  # the tests have applied it already
-                    raise
-                path = f"{collection(item)}/{item['metadata']['name']}?dryRun=All"
-                cluster.request("PUT", path, item, token=ADMIN)

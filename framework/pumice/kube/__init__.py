@@ -6,7 +6,7 @@ from pumice.kube.labels import matches_expression, matches_selector
 from pumice.kube.node_affinity import matches_node, matches_term
 from pumice.kube.node_health import is_healthy
 from pumice.kube.patterns import pattern
-from pumice.model.quantity import PODS, amount, milli, shown, units
+from pumice.model.quantity import PODS, amount, milli, quantity_of, shown, units
 
 __all__ = [
     "PODS",
@@ -18,6 +18,7 @@ __all__ = [
     "matches_term",
     "milli",
     "pattern",
+    "quantity_of",
     "shown",
     "units",
 ]

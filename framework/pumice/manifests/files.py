@@ -13,6 +13,7 @@ from msgspec import Raw
 from pumice._bounded import TextError, utf8, yaml_documents
 from pumice._nearest import near_file
 from pumice.errors import ManifestError
+from pumice.manifests.archives import unpacked
 from pumice.manifests.json_files import WANTED, inner_items, json_documents, large_list, list_frame
 
 Item = Mapping[str, Any] | Raw
@@ -93,6 +94,7 @@ def _content(file: str | Path) -> bytes:
         ) from None
     if len(data) > _MAX_BYTES:
         raise ManifestError(f"{place_of(file)}: larger than {_MAX_BYTES >> 30} GiB")
+    data = unpacked(place_of(file), data, _MAX_BYTES)
     try:
         return utf8(data)
     except TextError as error:

@@ -11,18 +11,22 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pumice.errors import ManifestError
+from pumice.manifests.archives import snapshot_lists
 from pumice.manifests.wire import MalformedError, head_of
 
 WANTED = "a file holds what 'kubectl get … -o json' or '-o yaml' prints"
 BLOCK = 1 << 20
 """Bytes of a large list that are read at a time."""
 _END_BYTES = 4096
+SnapshotLists = dict[str, list[Raw] | None]
 
 
 class Listing(Struct, rename="camel", gc=False):
     api_version: str | None = None
     kind: str | None = None
     items: list[Raw] | None = None
+    raw_objects: SnapshotLists | None = None
+    """The lists of a snapshot of KAI's scheduler."""
 
 
 _SYNTAX = msgspec.json.Decoder(Raw)
@@ -46,15 +50,27 @@ def json_documents(where: str, data: bytes) -> Iterator[tuple[str, Raw]]:
     if parts is None:
         yield where, Raw(data)
         return
+    if isinstance(parts, dict):
+        yield from _snapshot(where, parts)
+        return
     for i, part in enumerate(parts):
         yield f"{where} items[{i}]", part
 
 
-def _parts(data: bytes) -> list[Raw] | None:
+def _snapshot(where: str, lists: SnapshotLists) -> Iterator[tuple[str, Raw]]:
+    for place, item, known in snapshot_lists(lists):
+        raw = item if known is None else _with_kind(item, _kind_opening(*known))
+        yield f"{where} {place}", raw
+
+
+def _parts(data: bytes) -> list[Raw] | SnapshotLists | None:
     try:
         if data.lstrip().startswith(b"["):
             return _RAW_LIST.decode(data)
-        return listed(_LISTING.decode(data))
+        listing = _LISTING.decode(data)
+        if listing.kind is None and listing.raw_objects is not None:
+            return listing.raw_objects
+        return listed(listing)
     except msgspec.ValidationError:
         _SYNTAX.decode(data)  # well-formed JSON of another shape: the reader reports it
         return None

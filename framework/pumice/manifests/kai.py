@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Raw, Struct
 
-from pumice.manifests.metadata import ObjectDecoder, epoch
+from pumice.manifests.metadata import ObjectDecoder, Unread, epoch
 from pumice.manifests.pool import Pool
 from pumice.manifests.shapes import TopologyConstraint
 from pumice.manifests.wire import (
@@ -22,6 +22,7 @@ from pumice.model.facts import UNLIMITED, PodGroup, Queue, SubGroup
 from pumice.model.gpu.request import GPU
 from pumice.model.resources import Resource
 
+KAI_API = "scheduling.run.ai"
 Number = int | float
 
 
@@ -46,7 +47,7 @@ class QueueSpec(Struct, rename="camel", gc=False):
     resources: QueueResourcesWire | None = None
 
 
-_QUEUE = ObjectDecoder(QueueSpec, Raw)
+_QUEUE = ObjectDecoder(QueueSpec, Unread)
 _DEFAULT_PRIORITY = 100
 _UNLIMITED = -1
 _UNITS = {"cpu": 1, "memory": 10**6, "gpu": 1000}
@@ -59,6 +60,7 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
     return Queue(
         name=meta.name,
         family="kai",
+        api_group=KAI_API,
         parent=spec.parent_queue or "",
         priority=_DEFAULT_PRIORITY if spec.priority is None else spec.priority,
         deserved=_resources(resources, "quota"),
@@ -152,6 +154,7 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
         name=name,
         namespace=namespace,
         family="kai",
+        api_group=KAI_API,
         queue=spec.queue,
         min_member=spec.min_member or 0,
         priority_class=spec.priority_class_name or "",

@@ -105,10 +105,14 @@ class _ObjectWire(Struct, Generic[Spec, Status], gc=False):
     status: Status | None = None
 
 
+class Unread(Struct, gc=False):
+    """A spec or status of which nothing is read."""
+
+
 class ObjectDecoder(Generic[Spec, Status]):
     """Decodes the objects of one kind; a spec or status that is missing or null is an empty one.
 
-    ``Raw`` is the type of a part that is not read.
+    :class:`Unread` is the type of a part that is not read.
     """
 
     def __init__(self, spec: type[Spec], status: type[Status]) -> None:

@@ -13,6 +13,10 @@ class Gate(Struct, gc=False):
     name: str
 
 
+class SchedulingGroup(Struct, rename="camel", gc=False):
+    pod_group_name: str | None = None
+
+
 class SpecWire(Struct, rename="camel", gc=False):
     containers: list[ContainerWire] | None = None
     init_containers: list[ContainerWire] | None = None
@@ -30,6 +34,7 @@ class SpecWire(Struct, rename="camel", gc=False):
     topology_spread_constraints: Raw = Raw()
     volumes: Raw = Raw()
     resource_claims: list[PodResourceClaim] | None = None
+    scheduling_group: SchedulingGroup | None = None
 
 
 class ConditionWire(Struct, rename="camel", gc=False):

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from pumice.manifests.containers import ContainerSet, container_set, host_ports
 from pumice.manifests.metadata import ObjectDecoder, time_at
-from pumice.manifests.pod_wire import ConditionWire, SpecWire, StatusWire
+from pumice.manifests.pod_wire import ConditionWire, SchedulingGroup, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
 from pumice.manifests.requests import Family, effective_request
 from pumice.manifests.shapes import Affinity, Toleration, TopologySpreadConstraint, checked
@@ -59,7 +59,7 @@ def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
         deleted=meta.deleted,
         owner=meta.owner,
         scheduler_name=sys.intern(spec.scheduler_name or ""),
-        group=_group(family, namespace, annotations),
+        group=_group(family, namespace, annotations, spec.scheduling_group),
         phase=sys.intern(status.phase or "Pending"),
         node_name=sys.intern(spec.node_name or ""),
         nominated_node=status.nominated_node_name or "",
@@ -88,10 +88,15 @@ def family_of(annotations: Mapping[str, str]) -> Family:
     return "kai" if kai else "volcano"
 
 
-def _group(family: Family, namespace: str, annotations: Mapping[str, str]) -> str:
+def _group(
+    family: Family,
+    namespace: str,
+    annotations: Mapping[str, str],
+    native: SchedulingGroup | None,
+) -> str:
     if family == "kai":
         return annotations.get(KAI_GROUP, "")
-    name = annotations.get(VOLCANO_GROUP)
+    name = annotations.get(VOLCANO_GROUP) or (native.pod_group_name if native else None)
     return sys.intern(f"{namespace}/{name}") if name else ""
 
 

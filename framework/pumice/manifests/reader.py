@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from pumice._gc import gc_paused
-from pumice.manifests import kai, nodes, others, volcano
+from pumice.manifests import kai, native, nodes, others, own, volcano
 from pumice.manifests.files import STDIN, Item, documents_of, flatten, manifest_files, place_of
 from pumice.manifests.json_files import CutError, check_complete
 from pumice.manifests.links import link
@@ -35,10 +35,13 @@ _NAME = attrgetter("name")
 _UID = attrgetter("uid")
 _KINDS: dict[tuple[str, str], Kind] = {
     ("", "Node"): Kind(nodes.read_node, "nodes", _NAME),
-    ("scheduling.volcano.sh", "Queue"): Kind(volcano.read_queue, "queues", _NAME),
-    ("scheduling.volcano.sh", "PodGroup"): Kind(volcano.read_group, "groups", _UID),
-    ("scheduling.run.ai", "Queue"): Kind(kai.read_queue, "queues", _NAME),
-    ("scheduling.run.ai", "PodGroup"): Kind(kai.read_group, "groups", _UID),
+    (volcano.VOLCANO_API, "Queue"): Kind(volcano.read_queue, "queues", _NAME),
+    (volcano.VOLCANO_API, "PodGroup"): Kind(volcano.read_group, "groups", _UID),
+    (kai.KAI_API, "Queue"): Kind(kai.read_queue, "queues", _NAME),
+    (kai.KAI_API, "PodGroup"): Kind(kai.read_group, "groups", _UID),
+    (native.NATIVE_API, "PodGroup"): Kind(native.read_group, "groups", _UID),
+    (own.OWN_API, "Queue"): Kind(own.read_queue, "queues", _NAME),
+    (own.OWN_API, "PodGroup"): Kind(own.read_group, "groups", _UID),
     ("scheduling.k8s.io", "PriorityClass"): Kind(
         others.read_priority_class, "priority_classes", _NAME
     ),
@@ -57,8 +60,9 @@ _STORED = {
     ("", "Namespace"),
     ("nodeinfo.volcano.sh", "Numatopology"),
     ("shard.volcano.sh", "NodeShard"),
-    ("scheduling.run.ai", "BindRequest"),
+    (kai.KAI_API, "BindRequest"),
     ("kai.scheduler", "Topology"),
+    (native.NATIVE_API, "Workload"),
 }
 _STORED_GROUPS = {"storage.k8s.io", "resource.k8s.io"}
 _POD = ("", "Pod")
@@ -258,6 +262,7 @@ class _Reading:
             self._decide_family(where, raw)
         for pod in self.kai_pods:
             pod.group = self.kai_groups.get(pod.group, f"{pod.namespace}/{pod.group}")
+        native.link_pods(inventory, self.default_queue)
         link(inventory, self.places, self.default_queue)
         inventory.ignored_kinds = dict(self.ignored)
         return inventory

@@ -36,6 +36,7 @@ from pumice.model.facts import (
 from pumice.model.quantity import amount
 from pumice.model.resources import Resource
 
+VOLCANO_API = "scheduling.volcano.sh"
 _DEVICE_CLASS = "deviceclass/"
 
 
@@ -70,24 +71,21 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
     """
     meta, spec, status = _QUEUE.parts(raw, pool)
     devices: dict[str, Object] = {}
-    limit = _queue_resources("capability", spec.capability, devices)
-    if limit is not None:
-        limit.cpu = limit.cpu or UNLIMITED
-        limit.memory = limit.memory or UNLIMITED
     return Queue(
         name=meta.name,
         family="volcano",
+        api_group=VOLCANO_API,
         # Volcano never reads the parent of the root queue.
         parent="" if meta.name == "root" else spec.parent or "",
         weight=1 if spec.weight is None else spec.weight,
         priority=spec.priority or 0,
         reclaimable=spec.reclaimable is not False,
         state=status.state or "Open",
-        deserved=_queue_resources("deserved", spec.deserved, devices),
-        guarantee=_queue_resources(
+        deserved=queue_resources("deserved", spec.deserved, devices),
+        guarantee=queue_resources(
             "guarantee", spec.guarantee.resource if spec.guarantee else None, devices
         ),
-        limit=limit,
+        limit=queue_resources("capability", spec.capability, devices, unlimited=True),
         labels=meta.labels,
         annotations=meta.annotations,
         affinity=pool.part("queue affinity", spec.affinity, _QUEUE_AFFINITY, EMPTY),
@@ -96,10 +94,17 @@ def read_queue(raw: Raw, pool: Pool) -> Queue:
     )
 
 
-def _queue_resources(
-    field: str, listed: Object | None, devices: dict[str, Object]
+def queue_resources(
+    field: str,
+    listed: Object | None,
+    devices: dict[str, Object],
+    *,
+    unlimited: bool = False,
 ) -> Resource | None:
-    """One resource list of a queue; device classes are put into ``devices`` as they are."""
+    """One resource list of a queue; device classes are put into ``devices`` as they are.
+
+    ``unlimited``: cpu and memory that are missing or zero are unlimited.
+    """
     if listed is None:
         return None
     resources: Object = {}
@@ -110,9 +115,12 @@ def _queue_resources(
                 devices.setdefault(field, {})[name] = value
             else:
                 resources[name] = value
-        return Resource.from_list(resources)
+        read = Resource.from_list(resources)
     except ValueError as error:
         raise MalformedError(f"spec.{field}.{error}") from None
+    if unlimited:
+        read.cpu, read.memory = read.cpu or UNLIMITED, read.memory or UNLIMITED
+    return read
 
 
 def automatic_queue(name: str, **facts: Any) -> Queue:
@@ -167,6 +175,7 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
         name=name,
         namespace=namespace,
         family="volcano",
+        api_group=VOLCANO_API,
         queue=spec.queue or "",
         min_member=spec.min_member or 0,
         min_task_member=spec.min_task_member or EMPTY,
@@ -176,7 +185,7 @@ def read_group(raw: Raw, pool: Pool) -> PodGroup:
         annotations=meta.annotations,
         created=meta.created,
         phase=status.phase or "",
-        conditions=_conditions(status.conditions),
+        conditions=read_conditions(status.conditions),
         network_topology=_network_topology(spec.network_topology),
         sub_group_policies=[_sub_group_policy(policy) for policy in spec.sub_group_policy or ()]
         or (),
@@ -207,7 +216,8 @@ def _sub_group_policy(wire: SubGroupPolicyWire) -> SubGroupPolicy:
     )
 
 
-def _conditions(conditions: Sequence[Condition] | None) -> Sequence[dict[str, Any]]:
+def read_conditions(conditions: Sequence[Condition] | None) -> Sequence[dict[str, Any]]:
+    """The conditions of a status."""
     return [{**condition} for condition in conditions or ()] or ()
 
 

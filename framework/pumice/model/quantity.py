@@ -48,14 +48,17 @@ def amount(name: str, value: Any) -> int:
 
     :raises ValueError: malformed, outside 64 bits or negative; the message names the resource.
     """
-    bounded = name.removeprefix("requests.").removeprefix("limits.")
     try:
-        number = units(value) if bounded in _IN_UNITS else milli(value)
+        number = units(value) if _is_in_units(name) else milli(value)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if number < 0:
         raise ValueError(f"{name}: {value} is negative")
     return number
+
+
+def _is_in_units(name: str) -> bool:
+    return name.removeprefix("requests.").removeprefix("limits.") in _IN_UNITS
 
 
 def is_counted(name: str) -> bool:
@@ -78,6 +81,14 @@ def shown(name: str, value: float) -> str:
     if name.startswith("hugepages-"):
         return show_bytes(value / 1000)
     return show_number(value / 1000)
+
+
+def quantity_of(name: str, value: float) -> str:
+    """The quantity that an amount of a resource was read from."""
+    number = int(value)
+    if _is_in_units(name):
+        return str(number)
+    return f"{number}m" if number % 1000 else str(number // 1000)
 
 
 def milli(value: Any) -> int:

@@ -86,3 +86,8 @@ def test_kai_groups_share_one_name_space():
     )
     assert list(inventory.groups) == ["ns/g"]
     assert reported(inventory) == {"PodGroup other/g": "has the name of ns/g"}
+
+
+def test_the_status_of_a_kai_queue_is_not_read():
+    status = {"allocated": {"cpu": "4"}, "childQueues": ["a"]}
+    assert not read({**kai_queue("q"), "status": status}).problems

@@ -101,3 +101,7 @@ class PodGroup:
     """Whether it is marked unschedulable when it fails (KAI)."""
     nominated_hyper_node: str = ""
     """The hypernode that an earlier cycle chose for the job (Volcano only)."""
+    api_group: str = ""
+    """The API group of the object that it was read from; empty: it was made otherwise."""
+    workload: str = ""
+    """The Workload that it was made from (Kubernetes' own API)."""

@@ -59,6 +59,8 @@ class Queue:
     """Epoch seconds of its creation."""
     children: list[str] = field(default_factory=list)
     """The names of the queues below it."""
+    api_group: str = ""
+    """The API group of the object that it was read from; empty: it was made otherwise."""
 
     @property
     def is_open(self) -> bool:

@@ -83,6 +83,12 @@ def _grow_tree(job: Job, group: PodGroup) -> str:
     return ""
 
 
+def constrain(job: Job, sub_job: SubJob, constraint: Raw) -> None:
+    """Keep a job with one sub-job in one domain of a topology, whatever family it is of."""
+    root = job.sub_group_root = SubGroupSet(topology_constraint=constraint, pod_sets=[sub_job])
+    sub_job.parent = root
+
+
 def _sub_group_problem(group: PodGroup) -> str:
     names = [sub_group.name.lower() for sub_group in group.sub_groups]
     for name in names:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pumice.model.dimensions import Dimensions
 from pumice.model.facts import Inventory, Pod
 from pumice.model.families.base import Family
+from pumice.model.families.kai.pod_sets import constrain
 from pumice.model.families.volcano.sub_jobs import copy_of, default_sub_job, sub_job_of
 from pumice.model.gpu.request import count_whole_gpus
 from pumice.model.job import Job, SubJob
@@ -41,7 +42,10 @@ class Volcano(Family):
         for policy in group.sub_group_policies:
             job.min_sub_jobs[f"{job.uid}/{policy.name}"] = policy.min_sub_groups or 0
         if not group.sub_group_policies:
-            default_sub_job(job)
+            sub_job = default_sub_job(job)
+            # Volcano's own pod groups have none; those of the other API groups may.
+            if group.topology_constraint:
+                constrain(job, sub_job, group.topology_constraint)
 
     def read_task(self, task: Task, inventory: Inventory, dimensions: Dimensions) -> None:
         pod = task.pod

@@ -1,0 +1,34 @@
+"""Reports in the background: the last one about a thing is the one that stays."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pumice_kubernetes.client import Client
+from pumice_kubernetes.writer import Writer
+
+
+async def send(client: Client) -> list[int]:
+    """The order in which reports about one thing end, of which the first one is slow."""
+    writer = Writer(client)
+    done: list[int] = []
+
+    def report(number: int, seconds: float) -> None:
+        async def write() -> None:
+            await asyncio.sleep(seconds)
+            done.append(number)
+
+        writer._put("queue", "red", write)
+
+    worker = asyncio.create_task(writer.run())
+    report(1, 0.1)
+    await asyncio.sleep(0.01)
+    report(2, 0)
+    report(3, 0)
+    await writer.drained()
+    worker.cancel()
+    return done
+
+
+def test_a_report_does_not_overtake_an_earlier_one_about_the_same_thing() -> None:
+    assert asyncio.run(send(None)) == [1, 3]  # type: ignore[arg-type] # no request is sent
