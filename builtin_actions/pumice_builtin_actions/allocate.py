@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import ROOT, Action, Job, JobHeap, Session, TaskStatus
+from pumice import ROOT, Action, Job, JobHeap, Session, SingleTasks, Task, TaskStatus
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, record_hyper_nodes
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingWork, pending_work
@@ -40,6 +40,9 @@ class _Allocation:
         self._search = HypernodeSearch(session, placement)
         self._work: dict[str, PendingWork] = {}
         self._waiting: dict[str, JobHeap] = {}
+        self._singles = SingleTasks(session, is_ready=self._is_ready)
+        self._single: dict[str, Task] = {}
+        """By job: its only task, until the common way is needed for it."""
 
     def run(self) -> None:
         session = self._session
@@ -83,16 +86,44 @@ class _Allocation:
             return
         if not session.hyper_nodes.ready and job.has_network_topology:
             return
-        work = pending_work(session, job)
-        if work:
+        task = self._single_task(job)
+        if task is not None:
+            self._single[job.uid] = task
+        else:
+            work = pending_work(session, job)
+            if not work:
+                return
             self._work[job.uid] = work
-            heap = self._waiting.get(job.queue)
-            if heap is None:
-                heap = self._waiting[job.queue] = session.order.job_heap()
-            heap.push(job)
+        heap = self._waiting.get(job.queue)
+        if heap is None:
+            heap = self._waiting[job.queue] = session.order.job_heap()
+        heap.push(job)
+
+    def _single_task(self, job: Job) -> Task | None:
+        """The only task of a job that wants nothing but a node for it."""
+        task = self._singles.task_of(job)
+        if task is None or task.role or job.has_sub_job_policy or job.has_network_topology:
+            return None
+        return task
+
+    def _is_ready(self, job: Job) -> bool:
+        (sub_job,) = job.sub_jobs.values()
+        return self._session.sub_job_ready(sub_job) and self._session.ask.job_ready(job)
+
+    def _serve_single(self, job: Job, task: Task) -> bool:
+        """Place the only task of a job; False: nothing was done."""
+        session, sub_job = self._session, task.sub_job
+        if sub_job is None or sub_job.nominated_hyper_node:
+            return False
+        return session.ask.allocatable(session.queue_of(job), task) and self._singles.place(task)
 
     def _serve(self, job: Job) -> bool:
         """Place tasks of a job; returns whether it has more to place after a commit."""
+        single = self._single.pop(job.uid, None)
+        if single is not None:
+            if self._serve_single(job, single):
+                return False
+            self._work[job.uid] = pending_work(self._session, job)
         if job.has_hard_topology or job.has_sub_job_policy:
             return self._serve_by_hypernode(job)
         session, pending = self._session, self._work[job.uid].only

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from pumice.session.order import JobHeap, Order
     from pumice.session.session import Session
     from pumice.session.shard import Shard
+    from pumice.session.single_tasks import SingleTasks
     from pumice.session.statement import Statement
     from pumice.shortcuts import Shortcut
     from pumice.solver.plan import LostVictims, Plan
@@ -184,6 +185,7 @@ _HOME = {
     "Shortcut": "pumice.shortcuts",
     "SnapshotCache": "pumice.model.incremental.snapshot_cache",
     "Solver": "pumice.solver.search",
+    "SingleTasks": "pumice.session.single_tasks",
     "Statement": "pumice.session.statement",
     "StatementError": "pumice.errors",
     "Status": "pumice.verdicts",
@@ -296,6 +298,7 @@ __all__ = [
     "Session",
     "Shard",
     "Shortcut",
+    "SingleTasks",
     "SnapshotCache",
     "Solver",
     "Statement",

@@ -56,6 +56,11 @@ FRAMEWORK = (
         "every plan is simulated from the start",
     ),
     Shortcut(
+        "single_tasks",
+        "a job of one task that the best node takes is placed there without a statement",
+        "each job gets a statement",
+    ),
+    Shortcut(
         "incremental",
         "a cycle's cluster is made from that of the cycle before and what has changed since",
         "it is built from all facts in every cycle",

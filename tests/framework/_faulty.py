@@ -260,6 +260,16 @@ CLUSTERS: dict[str, tuple[Callable[[], Any], Mapping[str, Any]]] = {
     "racks": (racks, {"actions": ["allocate", "gangpreempt"]}),
     "full racks": (full_racks, {"actions": ["allocate", "gangpreempt"]}),
     "sharing": (sharing, {"preset": "kai"}),
+    "one order of queues": (
+        sharing,
+        {
+            "actions": ["fair_allocate"],
+            "tiers": [
+                {"plugins": ["kai_predicates", {"name": "fairshare", "disable": ["queue_order"]}]},
+                {"plugins": ["priority", "elastic", "subgrouporder", "taskorder"]},
+            ],
+        },
+    ),
     "reclaiming": (reclaiming, {"preset": "kai"}),
     "preempting": (preempting, {"preset": "kai"}),
 }

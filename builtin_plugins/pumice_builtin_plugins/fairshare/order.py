@@ -119,8 +119,8 @@ class QueueOrder:
         right_victims: Quantities = NOTHING,
     ) -> int:
         """Negative: the left queue goes first. The first criterion that differs decides."""
-        l_rank = self._rank(left, left_job, left_victims)
-        r_rank = self._rank(right, right_job, right_victims)
+        l_rank = self.rank(left, left_job, left_victims)
+        r_rank = self.rank(right, right_job, right_victims)
         if l_rank != r_rank:
             return -1 if l_rank < r_rank else 1
         l_allocatable, r_allocatable = left.allocatable, right.allocatable
@@ -131,7 +131,8 @@ class QueueOrder:
                 return 1
         return -1 if left.created < right.created else 1
 
-    def _rank(self, queue: FairQueue, job: Quantities, victims: Quantities) -> Rank:
+    def rank(self, queue: FairQueue, job: Quantities, victims: Quantities = NOTHING) -> Rank:
+        """The criteria that are compared first."""
         known = self._ranks.get(queue) if self._cached else None
         if known is not None:
             version, known_job, known_victims, rank = known

@@ -178,6 +178,11 @@ class FairShare(Plugin):
             jobs.total_allocated(right_victims) if right_victims else NOTHING,
         )
 
+    @hookimpl
+    def queue_order_key(self, queue: Queue, job: Job | None) -> Any:
+        found = self._queues.get(queue.name)
+        return None if found is None else self._order.rank(found, self._jobs.next_request(job))
+
     # -- limits and quotas
 
     @hookimpl

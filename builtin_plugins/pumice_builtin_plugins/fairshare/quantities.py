@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,22 +46,21 @@ class TaskQuantities:
 
     def quota(self, task: Task) -> Quantities:
         """What a task counts against limits and quotas; KAI counts GPU memory as no GPU here."""
-        known = self._quotas.get(id(task))
-        if known is None or known[0] is not task:
-            known = self._quotas[id(task)] = (task, self._quota(task))
-        return known[1]
+        gpu = task.gpu
+        if gpu.shared or gpu.claimed:  # known to the task alone
+            known = self._quotas.get(id(task))
+            if known is None or known[0] is not task:
+                known = self._quotas[id(task)] = (task, self._quota(task))
+            return known[1]
+        quota = self._equal.get(id(task.vector))
+        if quota is None:
+            quota = self._equal[id(task.vector)] = self._quota(task)
+        return quota
 
     def _quota(self, task: Task) -> Quantities:
-        # A shared GPU is known to the task alone.
-        alone = task.gpu.shared or task.gpu.claimed
-        quota = None if alone else self._equal.get(id(task.vector))
-        if quota is None:
-            vector = task.vector.tolist()
-            gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
-            quota = (vector[0], vector[1], gpus)
-            if not alone:
-                self._equal[id(task.vector)] = quota
-        return quota
+        vector = task.vector.tolist()
+        gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
+        return vector[0], vector[1], gpus
 
     def _gpus(self, vector: list[int]) -> int:
         return sum(vector[position] * weight for position, weight in self._gpu_weights)
@@ -102,10 +101,14 @@ class TaskQuantities:
             return cpu, memory, 1000
         return cpu, memory, 0 if gpu.any else gpus
 
-    def total_request(self, tasks: Iterable[Task]) -> Quantities:
+    def total_request(self, tasks: Sequence[Task]) -> Quantities:
+        if len(tasks) == 1:
+            return self.request(tasks[0])
         return add_up(self.request(task) for task in tasks)
 
-    def total_quota(self, tasks: Iterable[Task]) -> Quantities:
+    def total_quota(self, tasks: Sequence[Task]) -> Quantities:
+        if len(tasks) == 1:
+            return self.quota(tasks[0])
         return add_up(self.quota(task) for task in tasks)
 
     def cluster_total(self, session: Session) -> Quantities:
@@ -156,7 +159,7 @@ class TaskQuantities:
 
     def _job_row(self, job: Job) -> tuple[int, ...]:
         pending = job.by_status[TaskStatus.PENDING].values()
-        return *self.allocated(job), *self.total_request(t for t in pending if not t.gated)
+        return *self.allocated(job), *self.total_request([t for t in pending if not t.gated])
 
 
 def own_schedulers(params: Mapping[str, Any], names: Collection[str]) -> frozenset[str]:

@@ -38,6 +38,18 @@ class OrderingSpecs:
         Default: the older queue, then the smaller name.
         """
 
+    @extension_point(Compare(), form_of="queue_order")
+    def queue_order_key(self, queue: Queue, job: Job | None) -> Any:
+        """The key form of ``queue_order`` without victims: the queue with the smaller key is first.
+
+        Queues with equal keys are compared by ``queue_order``, once for each pair. Give it in
+        addition to that, and only if the key of a queue for the same job changes only when a task
+        of a job in this queue, or in one below it, changes its status, and if the comparison of
+        queues with equal keys depends on nothing that changes in the cycle.
+
+        Default: the comparison is asked.
+        """
+
     @extension_point(Compare())
     def victim_queue_order(self, left: Queue, right: Queue, preemptor_queue: Queue) -> int | None:
         """From which of two queues victims are taken first for a task of ``preemptor_queue``.

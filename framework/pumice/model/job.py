@@ -244,7 +244,14 @@ class Job(Members):
     @property
     def has_network_topology(self) -> bool:
         """Whether the job or a sub-job asks for nodes close together."""
-        return any(_is_topology(t) for t in self._topologies())
+        topology = self.network_topology
+        if topology is not None and topology.mode:
+            return True
+        for sub_job in self.sub_jobs.values():
+            topology = sub_job.network_topology
+            if topology is not None and topology.mode:
+                return True
+        return False
 
     @property
     def has_hard_topology(self) -> bool:
@@ -253,11 +260,6 @@ class Job(Members):
             if sub_job.network_topology is not None and is_hard(sub_job.network_topology):
                 return True
         return self.network_topology is not None and is_hard(self.network_topology)
-
-    def _topologies(self) -> Iterable[NetworkTopology | None]:
-        yield self.network_topology
-        for sub_job in self.sub_jobs.values():
-            yield sub_job.network_topology
 
     @property
     def is_pending(self) -> bool:
@@ -303,10 +305,6 @@ _SHARED_BY_PARTS = tuple(
     name for name in Job.__slots__ if name not in ("allocated", "sub_jobs", "total_request")
 )
 """What a part of a job has from the whole."""
-
-
-def _is_topology(topology: NetworkTopology | None) -> bool:
-    return topology is not None and bool(topology.mode)
 
 
 def is_hard(topology: NetworkTopology | None) -> bool:

@@ -11,7 +11,13 @@ from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
 from pumice.session.heap import KeyHeap, LiveHeap
-from pumice.session.order_keys import JobRanks, TaskKeys, VictimQueues, key_functions
+from pumice.session.order_keys import (
+    JobRanks,
+    TaskKeys,
+    VictimQueues,
+    key_functions,
+    queue_key,
+)
 
 if TYPE_CHECKING:
     from pumice.session.dispatch import Dispatch
@@ -40,6 +46,8 @@ class Order:
         self._job_keys = key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = key_functions(ask, "task_order", on_error) if by_keys else None
         self._keys_of: dict[str, TaskKeys] = {}
+        self.queue_key = queue_key(ask, on_error) if by_keys and journal is not None else None
+        """``queue_order_key`` of the one plugin that orders queues; None: they must be compared."""
         self._victim_queues = (
             VictimQueues(self, journal) if by_keys and journal is not None else None
         )

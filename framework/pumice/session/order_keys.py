@@ -159,3 +159,34 @@ def _abstaining(
             return _ABSTAIN
 
     return key
+
+
+def queue_key(
+    ask: Dispatch, on_error: Callable[[PluginError], None]
+) -> Callable[[Queue, Job | None], Any] | None:
+    """The key function of the plugin that orders queues; None: there are several, or it has none.
+
+    The function answers None where the plugin abstains or raises.
+    """
+    form = "queue_order_key"
+    keys = [impl for tier in ask.voters[form] for impl, _ in tier]
+    comparing = [impl.plugin for tier in ask.voters["queue_order"] for impl, _ in tier]
+    if len(comparing) != 1 or [impl.plugin for impl in keys] != comparing:
+        return None
+    (impl,) = keys
+    fn = impl.fn
+    first: Any = None
+
+    def key(queue: Queue, job: Job | None) -> Any:
+        nonlocal first
+        try:
+            answer = fn(queue, job)
+            if answer is not None:
+                answer = sort_key(answer, answer if first is None else first)
+                first = answer if first is None else first
+        except BaseException as exc:
+            on_error(plugin_error(form, impl, exc, (queue, job)))
+            return None
+        return answer
+
+    return key

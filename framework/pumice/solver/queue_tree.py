@@ -25,13 +25,15 @@ def takes_jobs(session: Session, name: str) -> bool:
 class _Branch:
     """One queue: its child queues, or its jobs."""
 
-    __slots__ = ("children", "dirty", "jobs", "queue")
+    __slots__ = ("children", "dirty", "jobs", "key", "queue")
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
         self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
         self.dirty = False
+        self.key: Any = None
+        """Its key in the order of queues, with its first job; None: not known."""
 
     def __bool__(self) -> bool:
         below = self.jobs if self.children is None else self.children
@@ -43,7 +45,8 @@ class QueueTree:
 
     With ``victims`` the order is reversed: the last job of the last queue comes first.
     ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
-    while they are in the tree.
+    while they are in the tree; ``placing``: nothing happens but that the jobs taken are placed, so
+    that queues are compared by keys where the plugin that orders them gives one.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class QueueTree:
         victims: bool = False,
         depth: int | None = None,
         evicting: bool = False,
+        placing: bool = False,
     ) -> None:
         self._session = session
         self._victims = victims
@@ -63,7 +67,16 @@ class QueueTree:
         self._branches: dict[str, _Branch] = {}
         self._popped: dict[str, list[Job]] = {}
         """By leaf queue: the victims taken, also when its branch is empty and removed."""
-        self._root: LiveHeap[_Branch] = LiveHeap(self._branch_before)
+        order = session.order
+        by_keys = placing and session.ledger is None and order.has_job_keys and depth is None
+        self._queue_key = order.queue_key if by_keys else None
+        self._journal = session.cluster.job_journal
+        self._seen = len(self._journal)
+        self._ties: dict[tuple[str, str], bool] = {}
+        """Which of two queues with equal keys goes first."""
+        before = self._branch_before if self._queue_key is None else self._branch_before_by_keys
+        self._branch_order: Callable[[_Branch, _Branch], bool] = before
+        self._root: LiveHeap[_Branch] = LiveHeap(self._branch_order)
         for job in jobs:
             self.push(job)
 
@@ -165,6 +178,8 @@ class QueueTree:
         leaf = path[-1]
         assert leaf.jobs is not None
         job = leaf.jobs.pop()
+        for branch in path:
+            branch.key = None
         if self._victims:
             self._popped.setdefault(leaf.queue.name, []).append(job)
         while path and not path[-1]:
@@ -187,13 +202,13 @@ class QueueTree:
                 parent.children.push(branch)
                 return
             parent = self._branches[name] = _Branch(self._session.queues[name])
-            parent.children = LiveHeap(self._branch_before, [branch])
+            parent.children = LiveHeap(self._branch_order, [branch])
             branch = parent
         self._root.push(branch)
 
     def _mark(self, branch: _Branch | None) -> None:
         while branch is not None:
-            branch.dirty = True
+            branch.dirty, branch.key = True, None
             branch = self._branches.get(branch.queue.parent)
 
     # -- comparisons
@@ -201,6 +216,39 @@ class QueueTree:
     def _job_before(self, left: Job, right: Job) -> bool:
         before = self._session.order.job_before(left, right)
         return not before if self._victims else before
+
+    def _branch_before_by_keys(self, left: _Branch, right: _Branch) -> bool:
+        """The same as :meth:`_branch_before`, with keys that are computed once for each change."""
+        if self._seen != len(self._journal):
+            self._forget_changed()
+        l_key = self._new_key(left) if left.key is None else left.key
+        r_key = self._new_key(right) if right.key is None else right.key
+        if l_key is None or r_key is None:
+            return self._branch_before(left, right)
+        if l_key != r_key:
+            return bool(l_key < r_key)
+        pair = left.queue.name, right.queue.name
+        first = self._ties.get(pair)
+        if first is None:
+            first = self._ties[pair] = self._branch_before(left, right)
+        return first
+
+    def _new_key(self, branch: _Branch) -> Any:
+        """The key of a queue with its first job; None: it is empty, or the plugin abstains."""
+        assert self._queue_key is not None
+        job = _first(branch)[1]
+        branch.key = None if job is None else self._queue_key(branch.queue, job)
+        return branch.key
+
+    def _forget_changed(self) -> None:
+        """Forget the keys of queues in which a job has changed."""
+        journal = self._journal
+        for name in {job.queue for job in journal[self._seen :]}:
+            branch = self._branches.get(name)
+            while branch is not None:
+                branch.key = None
+                branch = self._branches.get(branch.queue.parent)
+        self._seen = len(journal)
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:
         victims = self._victims

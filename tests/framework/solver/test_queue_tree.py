@@ -169,3 +169,52 @@ def test_a_ranked_tree_equals_one_whose_jobs_are_pushed_by_uid(seed, victims):
         victims=victims,
     )
     assert drained(ranked) == drained(QueueTree(session, jobs, victims=victims))
+
+
+class ByShare(Plugin):
+    """The queue with fewer allocated tasks goes first, then the one with the smaller name."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.keys = []
+        self.compared = []
+
+    def held(self, queue):
+        return sum(j.allocated_count for j in self.session.jobs.values() if j.queue == queue.name)
+
+    @hookimpl
+    def queue_order(self, left, right):
+        self.compared.append((left.name, right.name))
+        difference = self.held(left) - self.held(right)
+        return difference or (-1 if left.name < right.name else 1)
+
+    @hookimpl
+    def queue_order_key(self, queue, job):
+        self.keys.append((queue.name, job.name))
+        return self.held(queue)
+
+
+def place_all(placing):
+    world = world_of("b", "a", "c", **{f"j{n}": "abc"[n % 3] for n in range(12)})
+    cluster = build_cluster(world.inventory, now=world.now)
+    session = Session(cluster, policy([ByShare], actions=[]))
+    jobs = QueueTree(session, session.jobs.values(), placing=placing)
+    order = []
+    while jobs:
+        job = jobs.pop()
+        order.append(job.name)
+        if len(order) % 4:
+            with session.statement() as statement:
+                (one,) = job.tasks.values()
+                statement.allocate(one, 0)
+                statement.keep()
+    return order, session.plugins["byshare"]
+
+
+def test_queues_are_compared_by_keys_that_are_renewed_when_their_jobs_change():
+    with_keys, keyed = place_all(placing=True)
+    without, plain = place_all(placing=False)
+    assert with_keys == without
+    assert not plain.keys
+    assert len(keyed.compared) == len(set(keyed.compared)), "ties are compared once"
+    assert len(keyed.compared) < len(plain.compared)

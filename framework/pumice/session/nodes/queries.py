@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SKIPPED = "pumice.skipped"
 _OK, _UNSCHEDULABLE = int(Code.OK), int(Code.UNSCHEDULABLE)
 _NO_PLUGINS: tuple[str, ...] = ()
+_OUT = -np.inf
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
 
@@ -286,6 +287,29 @@ class NodeQueries:
         if all_cached:
             cache.no_node_version = cache.cursor.version
         return None
+
+    def best_idle(self, task: Task, *, among_future: bool) -> int:
+        """The row of the best node where it is the first one tried and takes the task now, else -1.
+
+        ``among_future``: the best of all nodes whose future idle fits, else of those whose idle
+        does. -1 says only that the other queries have to be asked.
+        """
+        found = self._class(task)
+        cache = found.cache
+        if self._has_pre_order or not self._score_decides or not self.one_by_one:
+            return -1
+        if found.live_scorers or not (among_future or found.by_rank) or not len(cache.codes):
+            return -1
+        if among_future:
+            cache.refresh_totals(task)
+            scores = cache.future_totals
+        else:
+            cache.refresh_scores(task)
+            scores = cache.idle_scores
+        row = int(scores.argmax())
+        if not scores.item(row) > _OUT or not cache.idle_fits[row]:  # NaN is not greater
+            return -1
+        return row if self._objection(task, found, row) is None else -1
 
     def pick(self, task: Task, rows: np.ndarray) -> int:
         """The best of these rows by score; a single one is taken without scoring."""
