@@ -76,7 +76,6 @@ class Actor:
         )
         accepted = []
         for bind, problem in zip(binds, outcomes, strict=True):
-            self._metrics.binds.labels("refused" if problem else "bound").inc()
             pod = pods.get(bind.uid)
             if not problem:
                 accepted.append(bind)
@@ -87,6 +86,11 @@ class Actor:
 
     async def _bind_one(self, bind: Bind, pod: Pod | None, sharing: set[str]) -> str:
         """Send a bind; why it was refused, or nothing."""
+        problem = await self._try_bind(bind, pod, sharing)
+        self._metrics.binds.labels("refused" if problem else "bound").inc()
+        return problem
+
+    async def _try_bind(self, bind: Bind, pod: Pod | None, sharing: set[str]) -> str:
         if pod is None:
             return "the pod is gone"
         if pod.group in sharing:
