@@ -55,14 +55,15 @@ def live_backend(
 def run_live(
     backend: LiveBackend,
     scheduler: Scheduler,
+    step: Callable[[], None],
     *,
     cycles: int | None,
-    output: str,
     policy_file: Path | None,
 ) -> None:
     """Run cycles as they are due, until the backend is stopped or so many have been run.
 
-    A policy file that changes is loaded again; one that cannot be used changes nothing.
+    ``step`` runs one of them. A policy file that changes is loaded again; one that cannot be used
+    changes nothing.
     """
     before = _signals(backend.stop)
     stamp = _stamp(policy_file)
@@ -71,7 +72,7 @@ def run_live(
             if _stamp(policy_file) != stamp:
                 stamp = _stamp(policy_file)
                 scheduler.holder.reload()
-            _print(scheduler.cycle + 1, scheduler.run_once(), output)
+            step()
     finally:
         for number, handler in before:
             signal.signal(number, handler)
@@ -79,7 +80,8 @@ def run_live(
         backend.close()
 
 
-def _print(number: int, decisions: Decisions, output: str) -> None:
+def print_live_cycle(number: int, decisions: Decisions, output: str) -> None:
+    """Print a cycle, in a table only if something was decided."""
     if output == "jsonl":
         print_json_line({"cycle": number, **decisions.as_json(), "warnings": []})
     elif decisions.binds or decisions.evictions:

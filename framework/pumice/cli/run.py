@@ -18,7 +18,7 @@ from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
 from pumice.cli._group import LogChoice
-from pumice.cli._live import is_live, live_backend, run_live
+from pumice.cli._live import is_live, live_backend, print_live_cycle, run_live
 from pumice.cli._options import (
     backend_set_option,
     cycles_output_option,
@@ -111,13 +111,13 @@ def command(
         _warn(chosen.warnings)
         live = live_backend(backend_name, cls, settings, chosen, dry_run=dry_run)
         scheduler = Scheduler(live, PolicyHolder(load), ledger=ledger, verify=check)
-        run_live(
-            live,
-            scheduler,
-            cycles=cycles,
-            output=output,
-            policy_file=Path(policy) if policy else None,
-        )
+
+        def step() -> None:
+            decisions = scheduler.run_once()
+            print_live_cycle(scheduler.cycle, decisions, output)
+
+        policy_file = Path(policy) if policy else None
+        run_live(live, scheduler, step, cycles=cycles, policy_file=policy_file)
         return
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
