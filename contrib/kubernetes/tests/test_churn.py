@@ -113,7 +113,7 @@ async def _churn(
         f"{sizes[len(sizes) // 5]:.1f} MB after a fifth, {sizes[-1]:.1f} MB at the end"
     )
     assert process.bound <= churned.created, "a pod was bound twice"
-    assert process.metric("pumice_faults_total") == 0
+    assert "pumice_faults_total{" not in process.page("metrics")
     return sizes
 
 
@@ -127,4 +127,4 @@ def test_churn_of_ten_thousand_cycles_needs_no_more_memory(
 ) -> None:
     sizes = churn(cluster, create, tmp_path, 10_000)
     warm = max(sizes[len(sizes) // 10 : len(sizes) // 5])
-    assert max(sizes[-len(sizes) // 10 :]) < warm + 8
+    assert max(sizes[-len(sizes) // 10 :]) < warm + 4

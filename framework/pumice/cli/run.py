@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pumice.backends.state import ClusterState, load_state, save_state
 from pumice.cli._decisions import print_cycle, print_totals
 from pumice.cli._group import LogChoice
 from pumice.cli._live import is_live, live_backend, print_live_cycle, run_live
+from pumice.cli._live_page import live_page
 from pumice.cli._options import (
     backend_set_option,
     cycles_output_option,
@@ -66,6 +68,12 @@ EXAMPLE = "pumice run dump.json, where kubectl get nodes,pods,… -A -o json wro
     help="Where the facts come from, by its entry point in the group pumice.backends.",
 )
 @backend_set_option
+@click.option(
+    "--serve",
+    "address",
+    metavar="ADDRESS",
+    help="Show the cycles of a live cluster on a web page at this host:port.",
+)
 @click.option("--dry-run", is_flag=True, help="Decide, and change nothing in a live cluster.")
 @click.option(
     "--state",
@@ -86,6 +94,7 @@ def command(
     plain: tuple[str, ...],
     backend_name: str,
     settings: tuple[str, ...],
+    address: str | None,
     dry_run: bool,
     state_file: Path | None,
 ) -> None:
@@ -111,14 +120,23 @@ def command(
         _warn(chosen.warnings)
         live = live_backend(backend_name, cls, settings, chosen, dry_run=dry_run)
         scheduler = Scheduler(live, PolicyHolder(load), ledger=ledger, verify=check)
+        with ExitStack() as stack:
+            run_cycle: Callable[[], Decisions] = scheduler.run_once
+            if address:
+                run_cycle = stack.enter_context(live_page(scheduler, address, backend_name))
 
-        def step() -> None:
-            decisions = scheduler.run_once()
-            print_live_cycle(scheduler.cycle, decisions, output)
+            def step() -> None:
+                decisions = run_cycle()
+                print_live_cycle(scheduler.cycle, decisions, output)
 
-        policy_file = Path(policy) if policy else None
-        run_live(live, scheduler, step, cycles=cycles, policy_file=policy_file)
+            policy_file = Path(policy) if policy else None
+            run_live(live, scheduler, step, cycles=cycles, policy_file=policy_file)
         return
+    if address:
+        raise PumiceError(
+            f"--serve: the backend {backend_name!r} has no live cluster",
+            hint="'pumice serve FILES' shows the cycles of an embedded one",
+        )
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
     backend = make_backend(backend_name, files, chosen, catalog, state_file, state)

@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import socket
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import ClassVar
 
@@ -197,4 +200,52 @@ def test_a_shadow_follows_the_default_scheduler_unless_the_policy_names_one(pumi
 
 def test_only_a_live_cluster_has_a_shadow(pumice):
     result = CliRunner().invoke(main, ["shadow", "--backend", "memory"])
+    assert "has no live cluster" in result.stderr
+
+
+def test_the_page_shows_the_cycles_of_a_live_cluster(pumice, monkeypatch):
+    from_options = Live.from_options.__func__
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    answers = []
+
+    def ask(path, method="GET"):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                answers.append((answer.status, json.loads(answer.read())))
+        except urllib.error.HTTPError as error:
+            answers.append((error.code, json.loads(error.read())))
+
+    def with_requests(cls, *arguments, **more):
+        backend = from_options(cls, *arguments, **more)
+
+        def between():
+            if backend.due == 1:  # two cycles have been run
+                ask("/api/cycles")
+                ask("/api/about")
+                ask("/api/cycles", "POST")
+
+        backend.between = between
+        return backend
+
+    monkeypatch.setattr(Live, "from_options", classmethod(with_requests))
+    result = pumice("run", "-o", "jsonl", "--serve", f"127.0.0.1:{port}")
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 3
+    assert f"http://127.0.0.1:{port}/" in result.stderr
+    listed, about, posted = answers
+    assert [row["cycle"] for row in listed[1]["rows"]] == [1, 2]
+    assert about[1]["live"] is True
+    assert posted[0] == 405
+    assert "when it changes" in posted[1]["error"]
+
+
+@pytest.mark.parametrize("address", ["here", "127.0.0.1:99999"])
+def test_a_page_needs_an_address(pumice, address):
+    assert "is not host:port" in pumice("run", "--serve", address).stderr
+
+
+def test_files_have_no_live_page(pumice):
+    result = CliRunner().invoke(main, ["run", "--serve", "127.0.0.1:0", "cluster.yaml"])
     assert "has no live cluster" in result.stderr
