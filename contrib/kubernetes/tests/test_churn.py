@@ -110,7 +110,7 @@ async def _churn(
     print(
         f"{process.cycles:.0f} cycles in {time.monotonic() - began:.0f} s: "
         f"{churned.created} pods created, {process.bound:.0f} bound, {process.cpu:.0f} s CPU, "
-        f"{sizes[len(sizes) // 5]:.1f} MB after a fifth, {sizes[-1]:.1f} MB at the end"
+        f"{sizes[len(sizes) // 2]:.1f} MB after half of them, {sizes[-1]:.1f} MB at the end"
     )
     assert process.bound <= churned.created, "a pod was bound twice"
     assert "pumice_faults_total{" not in process.page("metrics")
@@ -126,5 +126,5 @@ def test_churn_of_ten_thousand_cycles_needs_no_more_memory(
     cluster: ControlPlane, create: Callable[..., Any], tmp_path: Path
 ) -> None:
     sizes = churn(cluster, create, tmp_path, 10_000)
-    warm = max(sizes[len(sizes) // 10 : len(sizes) // 5])
-    assert max(sizes[-len(sizes) // 10 :]) < warm + 4
+    # Connections and the allocator reach their highest level within some thousand cycles.
+    assert max(sizes) < max(sizes[: len(sizes) // 2]) + 3

@@ -100,7 +100,7 @@ def test_the_page_of_a_running_scheduler(
         evicted = 'action="solve_reclaim",reason="other_queue",result="evicted"'
         wait_for(lambda: process.metric(f"pumice_evictions_total{{{evicted}}}") == 4)
         wait_for(lambda: process.metric('kai_queue_allocated_cpu_cores{queue_name="blue"}') == 4)
-        assert process.metric('pumice_action_seconds_count{action="allocate"}') > 0
+        assert process.metric('pumice_action_seconds_count{action="solve_reclaim"}') > 0
         assert process.metric('volcano_queue_weight{queue_name="red"}') > 0
         assert "pumice_plugin_seconds_sum" in process.page("metrics")
     finally:
