@@ -66,6 +66,7 @@ docs: $(STAMP) ## build the site, warnings are errors
 
 bench: $(STAMP) ## measure the engine
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python contrib/kubernetes/bench/run.py
 
 wheels: $(STAMP) ## build every distribution into dist/, pinned to one version
 	rm -rf dist

@@ -94,6 +94,7 @@ GROUPS = (
             "pumice.decisions",
             "pumice.faults",
             "pumice.scheduler",
+            "pumice.telemetry",
             "pumice.backends.",
             "pumice.config.",
             "pumice.ledger",

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from pumice.solver.plan import LostVictims, Plan
     from pumice.solver.search import Solver
     from pumice.status import fit_error_text
+    from pumice.telemetry import CycleTelemetry, QueueUsage, TelemetryBackend
     from pumice.verdicts import (
         BindContext,
         Code,
@@ -111,6 +112,7 @@ _HOME = {
     "ClusterState": "pumice.backends.state",
     "Code": "pumice.verdicts",
     "Container": "pumice.model.facts",
+    "CycleTelemetry": "pumice.telemetry",
     "Decisions": "pumice.decisions",
     "Dimensions": "pumice.model.dimensions",
     "Dispatch": "pumice.session.dispatch",
@@ -167,6 +169,7 @@ _HOME = {
     "PriorityClass": "pumice.model.facts",
     "PumiceError": "pumice.errors",
     "Queue": "pumice.model.facts",
+    "QueueUsage": "pumice.telemetry",
     "REJECT": "pumice.combine",
     "ROOT": "pumice.model.topology",
     "Raw": "pumice.model.facts",
@@ -192,6 +195,7 @@ _HOME = {
     "SubJob": "pumice.model.job",
     "Task": "pumice.model.task",
     "TaskStatus": "pumice.model.task",
+    "TelemetryBackend": "pumice.telemetry",
     "USED_STATUSES": "pumice.model.task",
     "VoteDetails": "pumice.verdicts",
     "best_rows_first": "pumice.session.nodes.best_rows",
@@ -234,6 +238,7 @@ __all__ = [
     "ClusterState",
     "Code",
     "Container",
+    "CycleTelemetry",
     "Decisions",
     "Dimensions",
     "Dispatch",
@@ -285,6 +290,7 @@ __all__ = [
     "PriorityClass",
     "PumiceError",
     "Queue",
+    "QueueUsage",
     "Raw",
     "Refusal",
     "RequestFit",
@@ -307,6 +313,7 @@ __all__ = [
     "SubJob",
     "Task",
     "TaskStatus",
+    "TelemetryBackend",
     "VoteDetails",
     "__version__",
     "best_rows_first",

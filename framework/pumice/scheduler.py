@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pumice import status
@@ -19,6 +20,7 @@ from pumice.model.invariants import check
 from pumice.session.containment import run_action
 from pumice.session.evictions import honour_reservations
 from pumice.session.session import Session
+from pumice.telemetry import TelemetryBackend, queue_usage
 
 if TYPE_CHECKING:
     from pumice.action import Action
@@ -127,8 +129,11 @@ class Scheduler:
         if self.ledger is not None:
             self.ledger.record("action", name=action.name)
         logger.debug("cycle {} action {}", self.cycle, action.name)
+        started = perf_counter()
         with self._gc_paused(), _watched(session._deadline):
             run_action(session, action)
+        seconds = session.telemetry.actions
+        seconds[action.name] = seconds.get(action.name, 0.0) + perf_counter() - started
         if session._fact_check is not None:
             session._fact_check.compare(f"the action {action.name} ran")
         if self.verify:
@@ -142,6 +147,9 @@ class Scheduler:
             status.close(session)
         session.decisions.eviction_log = self._eviction_log = session.evictions.log()
         self.backend.apply(session.decisions)
+        if isinstance(self.backend, TelemetryBackend):
+            session.telemetry.queues = queue_usage(session)
+            self.backend.measured(session.telemetry)
         self.keeper.take_back(session.cluster)
         decisions = session.decisions
         for fault in self.faults.add_cycle(decisions.faults):

@@ -50,6 +50,8 @@ class Actor:
         self._served = served
         self._refused: dict[str, Refused] = {}
         """By uid of a pod."""
+        self._queues: dict[str, str] = {}
+        """The queue of each job in the last cycle."""
 
     async def carry_out(
         self, decisions: Decisions, now: float, may_act: Callable[[], bool]
@@ -59,6 +61,7 @@ class Actor:
         ``may_act``: whether this process is still the leader; asked before each part.
         """
         reasons: dict[str, list[str]] = defaultdict(list)
+        self._queues = {state.job: state.queue for state in decisions.jobs}
         if may_act():
             lost = await self._evict(decisions, now, reasons)
             self._roll_back(decisions, lost)
@@ -90,7 +93,6 @@ class Actor:
         )
         accepted = []
         for bind, problem in zip(binds, outcomes, strict=True):
-            self._metrics.binds.labels("refused" if problem else "bound").inc()
             pod = pods.get(bind.uid)
             if not problem:
                 accepted.append(bind)
@@ -103,6 +105,13 @@ class Actor:
         self, bind: Bind, pod: Pod | None, sharing: set[str], binder: Served | None
     ) -> str:
         """Send a bind; why it was refused, or nothing."""
+        problem = await self._try_bind(bind, pod, sharing, binder)
+        self._metrics.binds.labels("refused" if problem else "bound").inc()
+        return problem
+
+    async def _try_bind(
+        self, bind: Bind, pod: Pod | None, sharing: set[str], binder: Served | None
+    ) -> str:
         if pod is None:
             return "the pod is gone"
         if pod.group in sharing:
@@ -179,7 +188,15 @@ class Actor:
 
     def _count(self, evictions: Iterable[Eviction], result: str) -> None:
         for one in evictions:
-            self._metrics.evictions.labels(one.action, result).inc()
+            self._metrics.evictions.labels(one.action, self._kind(one), result).inc()
+
+    def _kind(self, eviction: Eviction) -> str:
+        """A reason for dashboards: from where to where the room goes."""
+        if not eviction.claimant:
+            return "no_claimant"
+        pod = self._store.tables["pods"].get(eviction.uid)
+        queue = self._queues.get(pod.group if pod is not None else "")
+        return "same_queue" if queue == self._queues.get(eviction.claimant) else "other_queue"
 
     async def _all(self, plan: Sequence[Eviction], now: float, *, dry_run: bool) -> list[str]:
         return await asyncio.gather(*(self._evict_one(one, now, dry_run=dry_run) for one in plan))

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Self
 
 from loguru import logger
 
-from pumice import Decisions, EvictionLog, Inventory, OptionsModel, Policy
+from pumice import CycleTelemetry, Decisions, EvictionLog, Inventory, OptionsModel, Policy
 from pumice_kubernetes import dump
 from pumice_kubernetes.auth import connect
 from pumice_kubernetes.client import Client
 from pumice_kubernetes.cluster import ClusterThread
 from pumice_kubernetes.inventory import LiveInventory
+from pumice_kubernetes.metric_names import CYCLE
 from pumice_kubernetes.metrics import Metrics
 from pumice_kubernetes.options import KubernetesOptions
 from pumice_kubernetes.reports import Reports
@@ -96,7 +97,7 @@ class KubernetesBackend:
         What the cluster refuses is taken out of the decisions, and the reason of its job says why.
         """
         decided = time.perf_counter()
-        self.metrics.cycle_seconds.observe(decided - self._opened)
+        self.metrics.took(CYCLE, decided - self._opened)
         self._thread.last_cycle = time.monotonic()
         if not self._dry_run:
             thread = self._thread
@@ -105,6 +106,10 @@ class KubernetesBackend:
                 self._reports.send(decisions)
         self.metrics.take(decisions)
         self.metrics.apply_seconds.observe(time.perf_counter() - decided)
+
+    def measured(self, telemetry: CycleTelemetry) -> None:
+        """Export what a cycle measured."""
+        self.metrics.measured(telemetry)
 
     def now(self) -> float:
         """Epoch seconds."""

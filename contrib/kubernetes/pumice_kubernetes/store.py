@@ -28,6 +28,8 @@ from pumice_kubernetes.reflector import MetaWire
 from pumice_kubernetes.resources import Resource, Served
 
 _JOB = msgspec.json.Decoder(BatchJob)
+_MOST_PARTS = 1024
+"""Pods come and go for months, and times and conditions of gone ones are never read again."""
 
 
 class Entry:
@@ -72,7 +74,7 @@ class Store:
         """Uids of pods that name no PodGroup."""
         self._entries: defaultdict[Resource, dict[str, Entry]] = defaultdict(dict)
         self._names = frozenset(scheduler_names)
-        self._pool = Pool()
+        self._pool = Pool(_MOST_PARTS)
         self.default_queue = default_queue
         """The queue of pods and pod groups that name none."""
         self._notify = notify

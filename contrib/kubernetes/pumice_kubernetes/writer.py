@@ -76,6 +76,8 @@ class Writer:
         self._shown.pop(key[1], None)
         if isinstance(error, ApiError) and error.status in (404, 409):
             return  # the object is gone, or has changed; its next version is decided anew
+        if isinstance(error, ApiError) and (error.status, key[0]) == (422, "pod"):
+            return  # the pod was bound meanwhile, and takes no nomination any more
         trouble = f"{key[0]}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble
@@ -91,6 +93,7 @@ class Writer:
         """Why pods wait and which node they are nominated for: uid → (pod, message, node)."""
         for uid in self._shown.keys() - messages.keys():
             del self._shown[uid]
+            self._due.pop(("pod", uid), None)
         for uid, (pod, message, node) in messages.items():
             shown = (message, node)
             known = self._shown.get(uid)

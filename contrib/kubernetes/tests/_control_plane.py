@@ -102,6 +102,11 @@ class ControlPlane:
         except (OSError, ApiRefusedError, http.client.HTTPException):
             return False
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes of the API server and etcd."""
+        return [one.pid for one in (self._server, self._etcd) if one is not None]
+
     def kill_server(self) -> None:
         """Kill the API server, as a crash would."""
         if self._server is not None:

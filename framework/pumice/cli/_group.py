@@ -30,6 +30,10 @@ COMMANDS = {
     ),
     "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
     "dump": ("pumice.cli.dump:command", "Write the objects of a live cluster to a file."),
+    "shadow": (
+        "pumice.cli.shadow:command",
+        "Compare a policy with the scheduler in charge of a live cluster.",
+    ),
     "test": ("pumice.cli.test:command", "Run scenario files: unit tests of a policy."),
     "simulate": ("pumice.cli.simulate:command", "Replay a trace and compare policies."),
     "diff": ("pumice.cli.diff:command", "Show what two policies decide differently."),

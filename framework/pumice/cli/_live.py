@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pumice._nearest import did_you_mean
 from pumice.backends import LiveBackend
-from pumice.cli._decisions import count_faults, cycle_data, print_cycle
+from pumice.cli._decisions import cycle_data, print_cycle
 from pumice.cli._output import print_json_line
 from pumice.config import Policy
 from pumice.decisions import Decisions
@@ -55,39 +55,35 @@ def live_backend(
 def run_live(
     backend: LiveBackend,
     scheduler: Scheduler,
+    step: Callable[[], None],
     *,
     cycles: int | None,
-    output: str,
-    full: bool,
     policy_file: Path | None,
-) -> int:
+) -> None:
     """Run cycles as they are due, until the backend is stopped or so many have been run.
 
-    Returns how many faults plugins and actions had.
-
-    A policy file that changes is loaded again; one that cannot be used changes nothing.
+    ``step`` runs one of them. A policy file that changes is loaded again; one that cannot be used
+    changes nothing.
     """
     before = _signals(backend.stop)
     stamp = _stamp(policy_file)
-    faults = 0
     try:
         while (cycles is None or scheduler.cycle < cycles) and backend.wait():
             if _stamp(policy_file) != stamp:
                 stamp = _stamp(policy_file)
                 scheduler.holder.reload()
-            number, clock = scheduler.cycle + 1, backend.now()
-            decisions = scheduler.run_once()
-            faults += count_faults(decisions)
-            _print(number, clock, decisions, output, full)
+            step()
     finally:
         for number, handler in before:
             signal.signal(number, handler)
         scheduler.close()
         backend.close()
-    return faults
 
 
-def _print(number: int, clock: float, decisions: Decisions, output: str, full: bool) -> None:
+def print_live_cycle(
+    number: int, clock: float, decisions: Decisions, output: str, full: bool
+) -> None:
+    """Print a cycle, in a table only if something was decided."""
     if output == "jsonl":
         data = cycle_data(number, clock, decisions)
         print_json_line({**data, "warnings": [], "left_out": []})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backen
 from pumice.cli._complete import complete_parts, complete_traced
 from pumice.cli._decisions import MANY, count_faults, cycle_data, print_cycle, print_totals
 from pumice.cli._group import LogChoice
-from pumice.cli._live import is_live, live_backend, run_live
+from pumice.cli._live import is_live, live_backend, print_live_cycle, run_live
+from pumice.cli._live_page import live_page
 from pumice.cli._options import (
     backend_set_option,
     cycles_output_option,
@@ -69,6 +71,12 @@ ALL = "all"
 )
 @backend_set_option
 @now_option
+@click.option(
+    "--serve",
+    "address",
+    metavar="ADDRESS",
+    help="Show the cycles of a live cluster on a web page at this host:port.",
+)
 @click.option("--full", is_flag=True, help=f"List every task, also if there are more than {MANY}.")
 @click.option(
     "-q", "--quiet", is_flag=True, help="Print only the totals and what plugins did wrong."
@@ -100,6 +108,7 @@ def command(
     full: bool,
     quiet: bool,
     strict: bool,
+    address: str | None,
     dry_run: bool,
     state_file: Path | None,
 ) -> None:
@@ -127,16 +136,28 @@ def command(
         _warn(chosen.warnings, quiet)
         live = live_backend(backend_name, cls, settings, chosen, dry_run=dry_run)
         scheduler = Scheduler(live, PolicyHolder(load), ledger=ledger, verify=check)
-        faults = run_live(
-            live,
-            scheduler,
-            cycles=cycles,
-            output="" if quiet and output == "table" else output,
-            full=full,
-            policy_file=Path(policy) if policy else None,
-        )
+        shown, faults = "" if quiet and output == "table" else output, 0
+        with ExitStack() as stack:
+            run_cycle: Callable[[], Decisions] = scheduler.run_once
+            if address:
+                run_cycle = stack.enter_context(live_page(scheduler, address, backend_name))
+
+            def step() -> None:
+                nonlocal faults
+                clock = live.now()
+                decisions = run_cycle()
+                faults += count_faults(decisions)
+                print_live_cycle(scheduler.cycle, clock, decisions, shown, full)
+
+            policy_file = Path(policy) if policy else None
+            run_live(live, scheduler, step, cycles=cycles, policy_file=policy_file)
         _be_strict(strict, 0, faults)
         return
+    if address:
+        raise PumiceError(
+            f"--serve: the backend {backend_name!r} has no live cluster",
+            hint="'pumice serve FILES' shows the cycles of an embedded one",
+        )
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
     with Progress("loading", ticks=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 
 import click
 
@@ -91,14 +92,17 @@ def command(
             history.run_cycle()
         access = Access(host, server.port, access_token)
         server.app = App(history, access, {"files": files, "warnings": warnings})
-        _announce(host, server.port, access_token, warnings)
+        announce(host, server.port, access_token, warnings)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
 
 
-def _announce(host: str, port: int, token: str, warnings: list[str]) -> None:
+def announce(
+    host: str, port: int, token: str, warnings: Sequence[str], *, err: bool = False
+) -> None:
+    """Print the address of the page."""
     quiet = click.get_current_context().find_root().params.get("quiet")
     for warning in () if quiet else warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -106,6 +110,6 @@ def _announce(host: str, port: int, token: str, warnings: list[str]) -> None:
     if host in ("0.0.0.0", "::"):  # all addresses of the machine; none of them to be opened
         name = socket.gethostname()
     query = f"?token={token}" if token else ""
-    click.echo(f"http://{name}:{port}/{query}")
+    click.echo(f"http://{name}:{port}/{query}", err=err)
     if not quiet:
         click.echo("Ctrl-C ends it", err=True)

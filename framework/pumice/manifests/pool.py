@@ -23,9 +23,11 @@ _MAX_PARTS = 8192
 class Pool:
     """The parts that have been decoded so far, by kind and JSON text."""
 
-    __slots__ = ("_parts", "_resources", "nothing")
+    __slots__ = ("_most", "_parts", "_resources", "nothing")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _MAX_PARTS) -> None:
+        """``most``: how many parts of a kind are stored before all of them are dropped."""
+        self._most = most
         self._parts: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
         self._resources: dict[tuple[Any, ...], Resource] = {}
         self.nothing = self.shared(Resource())
@@ -51,7 +53,7 @@ class Pool:
         return self._add(parts, key, build()) if part is None else part
 
     def _add(self, parts: dict[Hashable, Any], key: Hashable, part: T) -> T:
-        if len(parts) >= _MAX_PARTS:
+        if len(parts) >= self._most:
             parts.clear()
         parts[key] = part
         return part

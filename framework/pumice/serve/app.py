@@ -136,6 +136,9 @@ class App:
         if path == "/login":
             given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
             return self._logged_in(given.strip())
+        if path == "/api/cycles" and self.history.live:
+            text = "the cycles of a live cluster are run when it changes"
+            return _error(HTTPStatus.METHOD_NOT_ALLOWED, text, "GET /api/cycles lists them")
         if path == "/api/cycles":
             view = self.history.run_cycle()
             return _json({"cycle": view.cycle}, HTTPStatus.CREATED)
@@ -148,6 +151,7 @@ class App:
         return {
             **self._about,
             "version": __version__,
+            "live": self.history.live,
             "policy": self.history.scheduler.policy.origin,
             "actions": [entry.name for entry in self.history.scheduler.policy.actions],
             "resource": default_resource(view),

@@ -11,10 +11,13 @@ from pumice.explain import ExplainedCycle, run_explained
 from pumice.serve.views import CycleView, cycle_view
 
 if TYPE_CHECKING:
+    from pumice.decisions import Decisions
     from pumice.scheduler import Scheduler
 
 MOST_CYCLES = 200
 """Cycles that can be looked at; older ones are dropped."""
+LIVE_CYCLES = 50
+"""The same for a live cluster, which may be large."""
 MOST_TASKS = 400_000
 """Tasks of all cycles that can be explained; the last cycle always can."""
 
@@ -29,21 +32,26 @@ class History:
     """The cycles of one scheduler.
 
     The scheduler must build every cluster from scratch (``fresh``), so that the session of a cycle
-    stays as it ended. Sessions are read by one thread at a time; views by any.
+    stays as it ended, unless only the last cycle can be explained (``live``). Sessions are read by
+    one thread at a time; views by any.
     """
 
     def __init__(
         self,
         scheduler: Scheduler,
-        between: Callable[[], None],
+        between: Callable[[], None] = lambda: None,
         *,
+        live: bool = False,
         most_cycles: int = MOST_CYCLES,
         most_tasks: int = MOST_TASKS,
     ) -> None:
         """``between`` carries out the decisions of a cycle before the next one."""
         self.scheduler = scheduler
+        self.live = live
+        """Whether the cycles are those of a live cluster, which the page cannot ask for."""
         self._between = between
-        self._most_cycles, self._most_tasks = most_cycles, most_tasks
+        self._most_cycles = LIVE_CYCLES if live else most_cycles
+        self._most_tasks = 0 if live else most_tasks
         self._views: dict[int, CycleView] = {}
         self._explained: dict[int, ExplainedCycle] = {}
         self._lock = threading.Lock()
@@ -58,12 +66,19 @@ class History:
         with self._lock:
             if self._views:
                 self._between()
+            if self.live:
+                self._explained.clear()  # the next session changes what the last one shows
             explained = run_explained(self.scheduler)
             view = cycle_view(explained.session, explained.number)
             self._explained[view.cycle] = explained
             self._views = {**self._views, view.cycle: view}
             self._drop_oldest()
             return view
+
+    @property
+    def last_decisions(self) -> Decisions:
+        """The decisions of the last cycle."""
+        return self._explained[max(self._explained)].session.decisions
 
     def view(self, cycle: int | None = None) -> CycleView:
         """The view of a cycle; None: the last one.

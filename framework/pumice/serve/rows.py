@@ -6,8 +6,8 @@ from typing import Any
 
 from pumice.model.quantity import shown
 from pumice.serve.history import History
-from pumice.serve.queues import QueueRow
 from pumice.serve.views import STATES, CycleView, EvictionRow, JobRow
+from pumice.telemetry.queues import QueueRow
 
 MOST_LISTED = 100
 """Tasks that an answer lists; the rest is counted."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pumice.kube import is_healthy
-from pumice.serve.queues import QueueRow, queue_rows
+from pumice.telemetry.queues import QueueRow, queue_rows
 
 if TYPE_CHECKING:
     from pumice.decisions import JobState

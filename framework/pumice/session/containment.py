@@ -6,6 +6,7 @@ whatever is raised ends only that. ``docs/reliability.md`` has the rules.
 
 from __future__ import annotations
 
+from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def open_plugins(session: Session) -> bool:
     before = len(session.left_out)
     for tier in session.ask.voters["on_session_open"]:
         for impl, _ in tier:
+            started = perf_counter()
             try:
                 impl.fn()
             except BaseException as exc:
@@ -56,6 +58,7 @@ def open_plugins(session: Session) -> bool:
                     )
                     error.__cause__ = exc
                 session._leave_out(error)
+            session.telemetry.plugins[impl.plugin] = perf_counter() - started
     return len(session.left_out) > before
 
 

@@ -24,6 +24,7 @@ from pumice.session.order import Order
 from pumice.session.shard import Shard
 from pumice.session.statement import Statement
 from pumice.status import eviction_reason
+from pumice.telemetry import CycleTelemetry
 from pumice.verdicts import BindContext, Refusal
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Session:
         self.pipelined: dict[str, Task] = {}
         """By uid: the tasks that statements pipelined, in that order; some may be undone since."""
         self._fault_log = FaultLog(self.decisions.faults)
+        self.telemetry = CycleTelemetry()
+        """What is measured; the queues only for a backend that asks for it."""
         self.left_out: dict[str, PluginError] = {}
         """Plugins that could not be opened and take no part in the cycle, with the reason."""
         self._deadline = deadline

@@ -63,6 +63,18 @@ async function loadCycles() {
   cycles = (await get("cycles", { limit: 1000 })).rows;
 }
 
+/** Fetch the cycles of a live cluster; a view of the last one moves on to the new one. */
+async function follow() {
+  const last = cycles[cycles.length - 1].cycle;
+  try {
+    await loadCycles();
+    const newest = cycles[cycles.length - 1].cycle;
+    if (newest !== last) present === last ? jump(newest) : draw();
+  } catch (error) {
+    showError(error.message);
+  }
+}
+
 async function runCycle() {
   const button = find("#run");
   button.disabled = true;
@@ -81,6 +93,8 @@ async function runCycle() {
 }
 
 function showAbout(about) {
+  find("#run").hidden = about.live;
+  if (about.live) setInterval(follow, 2000);
   warnings = about.warnings;
   units = Object.fromEntries(about.resources.map((one) => [one.name, one.unit]));
   find("#about").textContent = `${about.files.join(", ")} · policy ${about.policy}: ${about.actions.join(" → ")}`;
