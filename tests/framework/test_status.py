@@ -174,7 +174,9 @@ def test_a_closed_session_reports_jobs_tasks_and_pipelined_tasks():
     assert decisions.task_states["ns/wait-t-1"] == ("Pipelined", "b")
     waiting = next(state for state in decisions.jobs if state.job == "ns/wait")
     assert (waiting.queue, waiting.ready, waiting.pending) == ("q", 1, 0)
-    assert decisions.as_json()["pipelined"] == [{"task": "ns/wait-t-1", "node": "b"}]
+    assert decisions.as_json()["pipelined"] == [
+        {"task": "ns/wait-t-1", "job": "ns/wait", "node": "b", "gpu_groups": []}
+    ]
 
 
 def test_closing_notifies_the_plugins_first():

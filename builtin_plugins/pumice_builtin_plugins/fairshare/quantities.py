@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -101,14 +101,14 @@ class TaskQuantities:
             return cpu, memory, 1000
         return cpu, memory, 0 if gpu.any else gpus
 
-    def total_request(self, tasks: Sequence[Task]) -> Quantities:
+    def total_request(self, tasks: Collection[Task]) -> Quantities:
         if len(tasks) == 1:
-            return self.request(tasks[0])
+            return self.request(next(iter(tasks)))
         return add_up(self.request(task) for task in tasks)
 
-    def total_quota(self, tasks: Sequence[Task]) -> Quantities:
+    def total_quota(self, tasks: Collection[Task]) -> Quantities:
         if len(tasks) == 1:
-            return self.quota(tasks[0])
+            return self.quota(next(iter(tasks)))
         return add_up(self.quota(task) for task in tasks)
 
     def cluster_total(self, session: Session) -> Quantities:

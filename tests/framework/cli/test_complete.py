@@ -39,7 +39,7 @@ def completed(*words: str) -> list[str]:
         ("explain production/train demo --queue r", ["research"]),
         ("explain production/train demo --node gpu-a", ["gpu-a"]),
         ("explain production/train demo --task production/train-0", ["production/train-0"]),
-        ("hooks queue", ["queue_order"]),
+        ("hooks queue", ["queue_order", "queue_order_key"]),
         ("actions fair", ["fair_allocate"]),
     ],
 )

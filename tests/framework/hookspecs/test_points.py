@@ -35,6 +35,7 @@ FORMS = {
     "predicate_nodes": "predicate",
     "batch_node_order": "node_order",
     "job_order_key": "job_order",
+    "queue_order_key": "queue_order",
     "task_order_key": "task_order",
 }
 ASKED_BY_THE_QUESTIONS = {"pre_predicate", "predicate", "node_order", "node_reduce"}
