@@ -117,11 +117,13 @@ async def _churn(
     return sizes
 
 
+@pytest.mark.long
 def test_churn(cluster: ControlPlane, create: Callable[..., Any], tmp_path: Path) -> None:
     assert churn(cluster, create, tmp_path, 150)
 
 
 @pytest.mark.long
+@pytest.mark.churn
 def test_churn_of_ten_thousand_cycles_needs_no_more_memory(
     cluster: ControlPlane, create: Callable[..., Any], tmp_path: Path
 ) -> None:

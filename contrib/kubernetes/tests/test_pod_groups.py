@@ -21,7 +21,7 @@ from test_cluster import (
     running,
 )
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes"), pytest.mark.long]
 NATIVE = "scheduling.k8s.io/v1alpha2"
 NATIVE_GROUPS = f"/apis/{NATIVE}/namespaces/x/podgroups"
 OWN_GROUPS = f"/apis/{OWN}/v1alpha1/namespaces/x/podgroups"

@@ -25,7 +25,7 @@ from _control_plane import (
 from _objects import node, pod
 from test_cluster import PODS, full, gang, placed, running
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes"), pytest.mark.long]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/pumice-system/leases/pumice"
 PUMICE = str(Path(sys.executable).parent / "pumice")
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -15,7 +15,7 @@ from _objects import node, pod
 from _process import PumiceProcess
 from test_cluster import PODS, gang, placed, running
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes"), pytest.mark.long]
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/pumice-system/leases"
 Create = Callable[..., list[Any]]
 

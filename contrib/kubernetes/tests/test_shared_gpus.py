@@ -13,7 +13,7 @@ from _objects import node, pod
 from conftest import is_served
 from test_cluster import KAI, Crds, Create, Schedule, condition, cycles, placed, running
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes")]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes"), pytest.mark.long]
 REQUESTS = f"/apis/{KAI}/v1alpha2/namespaces/x/bindrequests"
 DEFINITION = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bindrequests.{KAI}"
 
