@@ -82,6 +82,7 @@ def test_a_gang_of_eight_binds_whole_or_not_at_all(
     assert sorted(placed(cluster).values()) == ["n1"] * 4 + ["n2"] * 4
 
 
+@pytest.mark.long
 def test_a_batch_job_is_a_gang(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -138,6 +139,7 @@ def members(annotation: str, name: str, count: int) -> list[dict[str, Any]]:
     return [pod(f"{name}-{i}", "x", annotations={annotation: name}) for i in range(count)]
 
 
+@pytest.mark.long
 def test_reclaim_with_volcanos_resources(
     cluster: ControlPlane, create: Create, crds: Crds, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -156,6 +158,7 @@ def test_reclaim_with_volcanos_resources(
     wait_for(lambda: cluster.get(f"{path}/b").get("status", {}).get("phase") == "Running")
 
 
+@pytest.mark.long
 def test_reclaim_with_kais_resources(
     cluster: ControlPlane, create: Create, crds: Crds, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -196,6 +199,7 @@ def budget(allowed: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plugin", [True, False], ids=["pdb", "without pdb"])
 def test_a_disruption_budget_that_forbids_is_obeyed(
     cluster: ControlPlane,
@@ -229,6 +233,7 @@ def without_pdb(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_pod_that_another_scheduler_binds_meanwhile_is_bound_once(
     cluster: ControlPlane, create: Create, schedule: Schedule
 ) -> None:
@@ -251,6 +256,7 @@ def test_a_pod_that_another_scheduler_binds_meanwhile_is_bound_once(
     assert [bind.task for bind in scheduler.binds] == ["x/g-1"]
 
 
+@pytest.mark.long
 def test_the_api_server_is_killed_and_comes_back(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -265,6 +271,7 @@ def test_the_api_server_is_killed_and_comes_back(
     assert len(scheduler.binds) == 4
 
 
+@pytest.mark.long
 def test_the_api_server_is_killed_while_a_gang_is_bound(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -291,6 +298,7 @@ def test_the_api_server_is_killed_while_a_gang_is_bound(
     assert len(tasks) == len(set(tasks))
 
 
+@pytest.mark.long
 def test_a_watch_that_has_expired(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
 ) -> None:
@@ -313,6 +321,7 @@ def test_a_watch_that_has_expired(
     assert {p.name for p in scheduler.backend.snapshot().pods.values()} >= {"g-1", "h-0", "i-0"}
 
 
+@pytest.mark.long
 def test_resources_that_are_served_later_are_read(
     cluster: ControlPlane, create: Create, crds: Crds, schedule: Schedule
 ) -> None:
@@ -325,6 +334,7 @@ def test_resources_that_are_served_later_are_read(
     wait_for(lambda: "late" in scheduler.backend.store.tables["queues"])
 
 
+@pytest.mark.long
 def test_rights_that_are_given_later(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
 ) -> None:

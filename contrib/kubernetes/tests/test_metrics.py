@@ -86,6 +86,7 @@ def test_every_metric_is_documented_and_no_other() -> None:
 
 
 @pytest.mark.kubernetes
+@pytest.mark.long
 @pytest.mark.xdist_group("kubernetes")
 def test_the_page_of_a_running_scheduler(
     cluster: ControlPlane, create: Any, kubelet: Kubelet, tmp_path: Path

@@ -86,6 +86,7 @@ def test_a_status_is_reported_when_it_changes() -> None:
 
 
 @pytest.mark.kubernetes
+@pytest.mark.long
 @pytest.mark.xdist_group("kubernetes")
 @pytest.mark.parametrize("api", [VOLCANO, OWN])
 def test_the_status_of_a_queue_follows_its_pods(
