@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pumice._times import timestamp
 from pumice.decisions import JobState, PipelinedTask
 from pumice.errors import PluginError
 from pumice.explain.verdict import Verdict, verdict_of
@@ -35,10 +35,10 @@ def close(session: Session) -> None:
     objection = session.ask.on_session_close()
     if isinstance(objection, PluginError):
         session.report(objection)
-    decisions = session.decisions
+    decisions, time = session.decisions, timestamp(session.now)
     for job in session.jobs.values():
         try:
-            decisions.jobs.append(_state(session, job))
+            decisions.jobs.append(_state(session, job, time))
         except Exception as exc:  # what a plugin stored in the job is no condition or refusal
             decisions.jobs.append(_unreadable_state(session, job, exc))
         if job.by_status[_PIPELINED]:
@@ -61,7 +61,7 @@ def close(session: Session) -> None:
     }
 
 
-def _state(session: Session, job: Job) -> JobState:
+def _state(session: Session, job: Job, time: str) -> JobState:
     verdict = verdict_of(session, job)
     job.phase = counted_phase(job)
     job.reason = verdict.text if verdict is not None else ""
@@ -73,20 +73,21 @@ def _state(session: Session, job: Job) -> JobState:
         ready=job.ready_count,
         pending=job.count(_PENDING),
         reason=job.reason,
-        conditions=tuple(_conditions(session, job, verdict)),
+        conditions=tuple(_conditions(session, job, verdict, time)),
         last_start=job.last_start,
         stale_since=job.stale_since,
         code=verdict.code if verdict is not None else "",
     )
 
 
-def _conditions(session: Session, job: Job, verdict: Verdict | None) -> Iterator[dict[str, Any]]:
+def _conditions(
+    session: Session, job: Job, verdict: Verdict | None, time: str
+) -> Iterator[dict[str, Any]]:
     """The conditions of the job's pod group that this cycle sets, with its time.
 
     Plugins set conditions of their families' kinds; ``Waiting`` has the reason code. It is set
     again only when it changes, so that its time says since when.
     """
-    time = datetime.fromtimestamp(session.now, UTC).isoformat().replace("+00:00", "Z")
     for condition in job.conditions:
         yield {"lastTransitionTime": time, **condition}
     group = session.cluster.inventory.groups.get(job.uid)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from pumice.cli._output import clock_text, print_heading, print_table
+from pumice._times import timestamp
+from pumice.cli._output import print_heading, print_table
 from pumice.cli._summary import print_summary
 from pumice.cli._table import Table
 from pumice.decisions import Decisions, JobState
@@ -32,7 +33,7 @@ def print_cycle(number: int, decisions: Decisions, now: float, *, full: bool = F
     """
     waiting = waiting_jobs(decisions)
     tasks = len(decisions.binds) + len(decisions.evictions) + len(decisions.pipelined)
-    print_heading(f"Cycle {number} at {clock_text(now)}: {_counts(decisions, waiting)}")
+    print_heading(f"Cycle {number} at {timestamp(now)}: {_counts(decisions, waiting)}")
     if full or tasks + len(waiting) <= MANY:
         _print_all(decisions, waiting)
         return False
@@ -42,7 +43,7 @@ def print_cycle(number: int, decisions: Decisions, now: float, *, full: bool = F
 
 def cycle_data(number: int, now: float, decisions: Decisions) -> dict[str, Any]:
     """A cycle in ``-o json`` and ``-o jsonl``."""
-    return {"cycle": number, "now": clock_text(now), **decisions.as_json()}
+    return {"cycle": number, "now": timestamp(now), **decisions.as_json()}
 
 
 def count_faults(decisions: Decisions) -> int:

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import textwrap
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -58,11 +57,6 @@ def print_facts(*facts: tuple[str, Any]) -> None:
 def print_heading(text: str) -> None:
     click.echo()
     click.secho(text, bold=True)
-
-
-def clock_text(seconds: float) -> str:
-    """Epoch seconds as a UTC time in ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def plain(docstring: str) -> str:

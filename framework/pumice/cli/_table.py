@@ -1,4 +1,7 @@
-"""Tables that fit a width: cells wrap between words, or are cut to one line for each row."""
+"""Tables that fit a width: cells wrap between words, or are cut to one line for each row.
+
+Rich's tables take longer to lay out 18,000 rows than the scheduler takes to decide them.
+"""
 
 from __future__ import annotations
 
