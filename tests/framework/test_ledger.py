@@ -19,7 +19,7 @@ from tests.framework._worlds import seeded_world
 EVENTS = {
     "question", "vote", "verdicts", "scores", "allocate", "pipeline", "evict", "unevict", "undo",
     "commit", "discard", "refuse", "keep", "merge", "bind", "plugin_error", "note", "search",
-    "action",
+    "repeat", "action",
 }  # fmt: skip
 POLICY = policy([Priority, Gang], [Predicates, Binpack])
 

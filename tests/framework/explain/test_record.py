@@ -69,7 +69,7 @@ def test_votes_on_victims_are_bounded():
     world.job("j", priority=9)
     _, found = recorded(world, POLICY)
     record = found["ns/j"]
-    assert len(record.questions) == _MOST_QUESTIONS
+    assert len(record.asked_rows) == _MOST_QUESTIONS
     assert record.not_stored["preempt"] >= 5
 
 
