@@ -95,8 +95,8 @@ class Ledger:
     @property
     def sequence(self) -> int:
         """The number of the last event."""
-        grouped = sum(len(row[-1]) for row in self._stored if row[0] is _VICTIMS)
-        return self._passed + len(self._stored) - self._marks + grouped
+        votes = sum(len(row[-1]) - (row[1] is None) for row in self._stored if row[0] is _VICTIMS)
+        return self._passed + len(self._stored) - self._marks + votes
 
     def watches(self, point: str) -> bool:
         """Whether questions of this extension point are recorded."""
@@ -109,7 +109,8 @@ class Ledger:
             if noted[0] is None:
                 context = _context(*noted[1:])
             else:
-                for number, event in enumerate(_formatted(noted), number + 1):
+                for event in _formatted(noted):
+                    number += 1
                     yield {"seq": number, **context, **event}
 
     def record(self, event: str, **facts: Any) -> None:

@@ -237,6 +237,8 @@ class JobLedger(Ledger):
         if record is None or known is None:
             return False
         action = self._action
+        if any(row.action == action and row.other is other for row in record.repeats):
+            return True  # another task of the job was refused the same way
         record.repeats.append(Repeat(action, task, other, known, len(known.asked_rows)))
         record.asked[action] += known.asked[action]
         record.not_stored[action] += known.not_stored[action]
