@@ -141,8 +141,8 @@ class JobRecord:
 
     def questions(self, until: int | None = None) -> Iterator[VictimQuestion]:
         """The first ``until`` questions for victims that were asked; None: all."""
-        for *row, votes in self.asked_rows[:until]:
-            yield VictimQuestion(*row, [VictimVote(*vote) for vote in votes])
+        for row in self.asked_rows[:until]:
+            yield VictimQuestion(*row[:-1], votes=[VictimVote(*vote) for vote in row[-1]])
 
     def all_questions(self) -> list[VictimQuestion]:
         """The questions for victims of the job, those that were repeated included."""
@@ -282,7 +282,8 @@ class JobLedger(Ledger):
                 record.not_stored[action] += 1
                 allowed = plain(subject, candidates)
                 return allowed
-            self._votes = votes = []
+            votes: list[tuple[str, int, Any]] = []
+            self._votes = votes
             allowed = combined(subject, candidates)
             record.asked_rows.append((action, name, subject, candidates, allowed, votes))
             return allowed
