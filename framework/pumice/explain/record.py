@@ -141,8 +141,9 @@ class JobRecord:
 
     def questions(self, until: int | None = None) -> Iterator[VictimQuestion]:
         """The first ``until`` questions for victims that were asked; None: all."""
-        for row in self.asked_rows[:until]:
-            yield VictimQuestion(*row[:-1], votes=[VictimVote(*vote) for vote in row[-1]])
+        for action, point, subject, candidates, allowed, votes in self.asked_rows[:until]:
+            voted = [VictimVote(*vote) for vote in votes]
+            yield VictimQuestion(action, point, subject, candidates, allowed, voted)
 
     def all_questions(self) -> list[VictimQuestion]:
         """The questions for victims of the job, those that were repeated included."""
