@@ -15,7 +15,7 @@ DEMO := docs/examples/demo
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels clean
+.PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -77,6 +77,10 @@ wheels: $(STAMP) ## build every distribution into dist/, pinned to one version
 	rm -rf dist
 	PUMICE_RELEASE=1 $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . $(PARTS:%=./%)
 	@ls dist
+
+release-check: $(STAMP) ## build the distributions twice, install them on every supported Python, try them
+	@$(PIP) install --quiet -r requirements-release.txt
+	$(BIN)/python release/check.py
 
 clean: ## remove .venv and whatever was built
 	rm -rf $(VENV) build dist site bench.json .mypy_cache .pytest_cache .ruff_cache .hypothesis
