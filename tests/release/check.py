@@ -17,7 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
-from distributions import ROOT, Distribution, disagreements, distributions
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.release._distributions import (  # noqa: E402
+    ROOT,
+    Distribution,
+    disagreements,
+    distributions,
+)
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 DEMO = ROOT / "docs/examples/demo"
@@ -46,6 +53,7 @@ def main() -> int:
     found = distributions()
     try:
         _report("versions and changelogs", disagreements(found))
+        print(f"versions and changelogs agree: {', '.join(f'{d.name} {d.version}' for d in found)}")
         dist = ROOT / "dist"
         files = build_twice(found, dist)
         run(sys.executable, "-m", "twine", "check", "--strict", *map(str, files))

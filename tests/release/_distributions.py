@@ -7,7 +7,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = (".", "framework", "builtin_plugins", "builtin_actions")
 """The folders of the distributions that are released together, under one version."""
 CHANGELOG = "docs/changelog.md"
@@ -78,8 +80,6 @@ def disagreements(found: list[Distribution], root: Path = ROOT) -> list[str]:
 
 def admits(specifier: str, version: str) -> bool:
     """Whether a requirement admits a version."""
-    from packaging.specifiers import SpecifierSet
-
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
