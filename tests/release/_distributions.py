@@ -30,6 +30,11 @@ class Distribution:
         """The begin of its files' names."""
         return f"{self.name.replace('-', '_')}-{self.version}"
 
+    @property
+    def wheel(self) -> str:
+        """The name of its wheel."""
+        return f"{self.stem}-py3-none-any.whl"
+
 
 def distributions(root: Path = ROOT) -> list[Distribution]:
     """All of them: those that are released together first."""

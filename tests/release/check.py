@@ -19,7 +19,7 @@ from zipfile import ZipFile
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.release._distributions import (  # noqa: E402
+from tests.release._distributions import (
     ROOT,
     Distribution,
     disagreements,
@@ -87,7 +87,7 @@ def build_twice(found: Sequence[Distribution], dist: Path) -> list[Path]:
                 os.umask(before)
         sums = [_sums(target) for target in targets]
     wanted = {f"{one.stem}.tar.gz" for one in found}
-    wanted |= {f"{one.stem}-py3-none-any.whl" for one in found}
+    wanted |= {one.wheel for one in found}
     _report("files", [f"{name} was not built" for name in sorted(wanted - sums[0].keys())])
     names = sorted(sums[0].keys() | sums[1].keys())
     differing = [name for name in names if sums[0].get(name) != sums[1].get(name)]
@@ -127,12 +127,32 @@ def install_and_try(version: str, found: Sequence[Distribution], dist: Path) -> 
         into = ("pip", "install", "--quiet", "--python", str(place / "bin/python"))
         uv(*into, *third_party(found, dist))
         ours = [f"{one.name}=={one.version}" for one in found]
-        uv(*into, "--no-index", "--find-links", str(dist), *ours)
+        # uv's cache knows a wheel by name and version: it would install that of an earlier build.
+        uv(*into, "--no-cache", "--no-index", "--find-links", str(dist), *ours)
+        (site,) = place.glob("lib/python*/site-packages")
+        for one in found:
+            _report(f"installed {one.name}", differences(dist / one.wheel, site))
         uv("pip", "check", "--quiet", "--python", str(place / "bin/python"))
         for name, *words in SMOKE:
             run(str(place / "bin" / name), *words, cwd=folder)
     print(f"Python {version}: installed from dist/, {len(SMOKE)} commands pass ({python})")
     return True
+
+
+def differences(wheel: Path, site: Path) -> list[str]:
+    """The files of a wheel that were not installed as they are in it."""
+    texts = []
+    with ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            # The installer adds its own files to the list.
+            if name.endswith((".dist-info/RECORD", "/")):
+                continue
+            installed = site / name
+            if not installed.is_file():
+                texts.append(f"{name} is missing")
+            elif installed.read_bytes() != archive.read(name):
+                texts.append(f"{name} is not that of {wheel.name}")
+    return texts
 
 
 def find_python(version: str) -> str | None:
@@ -154,7 +174,7 @@ def third_party(found: Sequence[Distribution], dist: Path) -> list[str]:
     ours = {one.name for one in found}
     needed: set[str] = set()
     for one in found:
-        with ZipFile(dist / f"{one.stem}-py3-none-any.whl") as wheel:
+        with ZipFile(dist / one.wheel) as wheel:
             text = wheel.read(f"{one.stem}.dist-info/METADATA").decode()
         head = text.partition("\n\n")[0].splitlines()
         lines = [line[15:] for line in head if line.startswith("Requires-Dist: ")]
