@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+from click.testing import CliRunner
+
+from pumice.cli import main as pumice_command
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = "88"  # what a page shows without scrolling
@@ -25,6 +31,8 @@ ANY = "…"
 _BLOCK = re.compile(
     r"(?:^`(?P<name>[\w.-]+)`\n\n)?^```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S
 )
+_PLAIN = re.compile(r"pumice [^|&;<>$*()]*")
+"""A command that needs no shell."""
 _PIP = """#!/usr/bin/env bash
 # pip without an index: what is installed is seen by PYTHONPATH, nothing else changes.
 set -euo pipefail
@@ -106,6 +114,8 @@ class Shell:
             pip = self._bin / "pip"
             pip.write_text(_PIP.format(python=sys.executable))
             pip.chmod(0o755)
+        # Where no other environment is asked for, plain commands need no process of their own.
+        self._in_process = path is None
         found = [self._bin, path or Path(sys.executable).parent, os.environ["PATH"]]
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("PUMICE_")}
         inherited.pop("PYTHONPATH", None)
@@ -123,6 +133,8 @@ class Shell:
 
     def run(self, command: str) -> tuple[int, str]:
         """The exit status, and what is printed on either stream."""
+        if self._in_process and _PLAIN.fullmatch(command) and not any(self._site.iterdir()):
+            return self._invoke(shlex.split(command)[1:])
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
@@ -135,6 +147,14 @@ class Shell:
             check=False,
         )
         return done.returncode, done.stdout
+
+    def _invoke(self, arguments: list[str]) -> tuple[int, str]:
+        unset = dict.fromkeys(name for name in os.environ if name not in self._environment)
+        with chdir(self.folder):
+            result = CliRunner(env={**unset, **self._environment}).invoke(pumice_command, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
 
 
 def written_anew(text: str, shell: Shell) -> str:

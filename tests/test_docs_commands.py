@@ -34,11 +34,15 @@ NOT_RUN = {
     "PUMICE_SERVE_TOKEN": "runs until Ctrl-C; tests/framework/cli/test_serve.py",
     "pumice simulate synthetic --trace-option": "ten minutes of CPU, for the figures of the page",
     "pumice-fragmentation NODES.csv": "needs a trace that is not part of the project",
-    "ssh ": "needs another machine",
+    'eval "$(pumice completion zsh)"': "needs zsh; tests/framework/cli/test_doctor.py",
 }
 """Commands by how they begin, and why they are not run here."""
 LONG = ("pumice simulate synthetic --preset", "pumice tune")
 """Commands that take minutes: run by ``make test-long``."""
+INSTALLS = ("docs/write-a-plugin.md",)
+"""Pages that build and install a distribution: run by ``make test-long``."""
+ELSEWHERE = ("docs/tutorial.md",)
+"""Run by tests/fresh/test_tutorial.py, in an environment of its own."""
 COMMAND = re.compile(r"(\$ |(pumice|make|pip|python|kubectl|helm|docker|pytest|git)\s)")
 
 
@@ -66,7 +70,8 @@ def run_page(text: str, shell: Shell, *, long: bool = False) -> list[str]:
             for step in steps(block.body):
                 status, printed = shell.run(step.command)
                 if not matches(step.output, printed) or status:
-                    wrong.append(f"line {block.line}: $ {step.command} (status {status})\n{printed}")
+                    place = f"line {block.line}: $ {step.command} (status {status})"
+                    wrong.append(f"{place}\n{printed}")
         elif block.language == "sh":
             for command in shell_lines(block.body):
                 if excused(command) or command.startswith(LONG) != long:
@@ -77,7 +82,14 @@ def run_page(text: str, shell: Shell, *, long: bool = False) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if commands(text)])
+RUN = [
+    pytest.param(page, marks=[pytest.mark.long] if page in INSTALLS else [])
+    for page, text in PAGES.items()
+    if page not in ELSEWHERE and any(not excused(command) for command in commands(text))
+]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_commands_print_what_the_page_says(page, tmp_path):
     wrong = run_page(PAGES[page], Shell(tmp_path))
     assert not wrong, f"`python -m tests.docs_console {page}` renews it:\n" + "\n".join(wrong)
