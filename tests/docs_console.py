@@ -101,6 +101,7 @@ class Shell:
 
     def __init__(self, folder: Path, *, path: Path | None = None) -> None:
         self.folder = folder
+        self._current = folder
         self._bin = folder / ".bin"
         self._site = folder / ".site"
         completions = folder / ".config" / "fish" / "completions"
@@ -132,12 +133,15 @@ class Shell:
         (self.folder / block.name).write_text(block.body, encoding="utf-8")
 
     def run(self, command: str) -> tuple[int, str]:
-        """The exit status, and what is printed on either stream."""
+        """The exit status, and what is printed on either stream; ``cd`` lasts."""
+        if command.startswith("cd "):
+            self._current = self.folder / command[3:].strip()
+            return int(not self._current.is_dir()), ""
         if self._in_process and _PLAIN.fullmatch(command) and not any(self._site.iterdir()):
             return self._invoke(shlex.split(command)[1:])
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=self.folder,
+            cwd=self._current,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -150,7 +154,7 @@ class Shell:
 
     def _invoke(self, arguments: list[str]) -> tuple[int, str]:
         unset = dict.fromkeys(name for name in os.environ if name not in self._environment)
-        with chdir(self.folder):
+        with chdir(self._current):
             result = CliRunner(env={**unset, **self._environment}).invoke(pumice_command, arguments)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
