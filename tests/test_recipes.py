@@ -30,7 +30,8 @@ def test_the_scenarios_run_the_policy_and_another(recipe) -> None:
     scenarios = yaml.safe_load(file.read_text(encoding="utf-8"))["scenarios"]
     assert "policy.toml" in [scenario["config"] for scenario in scenarios]
     other = [scenario for scenario in scenarios if scenario["config"] != "policy.toml"]
-    assert other and all(s["expect"] != scenarios[0]["expect"] for s in other)
+    assert other
+    assert all(scenario["expect"] != scenarios[0]["expect"] for scenario in other)
     told = CliRunner().invoke(main, ["test", str(file), "--strict"])
     assert told.exit_code == 0, told.output
 
