@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import api_page
+import cast
 import click
 import drawing
 import walks
+import worked
 
 from pumice.cli import main as pumice_command
 from pumice.combine import RULES
@@ -150,6 +152,8 @@ def pages() -> dict[Path, str]:
         DOCS / "commands.md": commands(),
         DOCS / "shortcuts.md": shortcuts(),
         DOCS / "img" / "flow.svg": drawing.flow(),
+        DOCS / "img" / "cast.svg": cast.landing(),
+        **{DOCS / "img" / f"{name}.svg": draw() for name, draw in worked.PICTURES.items()},
         **{DOCS / "img" / f"{walk.name}.svg": walks.draw(walk) for walk in walks.WALKS},
     }
 
