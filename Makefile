@@ -15,10 +15,10 @@ DEMO := docs/examples/demo
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels clean
+.PHONY: help setup demo test test-long test-kubernetes control-plane kube-scheduler lint format unit scenarios docs bench wheels clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
 	@echo "variables: PYTHON=$(PYTHON) (the interpreter of $(VENV)), WORKERS=$(WORKERS) (pytest processes)"
 
 setup: $(STAMP) ## make .venv with the tools and all parts, editable
@@ -45,6 +45,9 @@ test-kubernetes: $(STAMP) control-plane ## the tests against a real kube-apiserv
 
 control-plane: ## build kube-apiserver and etcd once, for the tests (needs Go 1.26)
 	@$(PYTHON) contrib/kubernetes/controlplane/binaries.py
+
+kube-scheduler: ## build the default kube-scheduler, too, which make bench then compares
+	@$(PYTHON) contrib/kubernetes/controlplane/binaries.py --peer
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .
