@@ -10,6 +10,8 @@ from pathlib import Path
 from _control_plane import free_ports
 from _process import MeasuredProcess
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The schedulerName of its pods."""
 _LIMIT = "100000"
 """Requests a second; its own limit of 50 would be all that is measured."""
 _BOUND = re.compile(

@@ -101,3 +101,9 @@ def cpu_seconds(pid: int) -> float:
     """The CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def busy_seconds() -> float:
+    """The CPU time that all processes of the machine have used."""
+    user, nice, system, _, _, interrupts, soft = Path("/proc/stat").read_text().split()[1:8]
+    return sum(map(int, (user, nice, system, interrupts, soft))) / _TICKS
