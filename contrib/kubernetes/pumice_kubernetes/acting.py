@@ -42,12 +42,15 @@ class Actor:
         metrics: Metrics,
         *,
         served: Callable[[str, str], Served | None] = lambda group, plural: None,
+        calm: asyncio.Event | None = None,
     ) -> None:
         self._client = client
         self._store = store
         self._inventory = inventory
         self._metrics = metrics
         self._served = served
+        self._calm = calm or asyncio.Event()
+        """Cleared while decisions are carried out."""
         self._refused: dict[str, Refused] = {}
         """By uid of a pod."""
         self._queues: dict[str, str] = {}
@@ -58,8 +61,17 @@ class Actor:
     ) -> None:
         """Carry out binds and evictions; a refused one is taken out and in its job's reason.
 
-        ``may_act``: whether this process is still the leader; asked before each part.
+        ``may_act``: whether this process is still the leader; asked before each bind.
         """
+        self._calm.clear()
+        try:
+            await self._carry_out(decisions, now, may_act)
+        finally:
+            self._calm.set()
+
+    async def _carry_out(
+        self, decisions: Decisions, now: float, may_act: Callable[[], bool]
+    ) -> None:
         reasons: dict[str, list[str]] = defaultdict(list)
         self._queues = {state.job: state.queue for state in decisions.jobs}
         if may_act():
@@ -67,8 +79,7 @@ class Actor:
             self._roll_back(decisions, lost)
         else:
             decisions.evictions, decisions.pipelined = [], []
-        bound = await self._bind(decisions.binds, now, reasons) if may_act() else []
-        decisions.binds = bound
+        decisions.binds = await self._bind(decisions.binds, now, reasons, may_act)
         decisions.jobs = [
             replace(state, reason="; ".join([*reasons[state.job], *filter(None, [state.reason])]))
             if state.job in reasons
@@ -79,7 +90,11 @@ class Actor:
     # -- binds
 
     async def _bind(
-        self, binds: Sequence[Bind], now: float, reasons: dict[str, list[str]]
+        self,
+        binds: Sequence[Bind],
+        now: float,
+        reasons: dict[str, list[str]],
+        may_act: Callable[[], bool],
     ) -> list[Bind]:
         """Send the binds; returns those that the cluster accepted."""
         pods = self._store.tables["pods"]
@@ -88,9 +103,13 @@ class Actor:
         sharing = set()
         if binder is None:
             sharing = {pods[b.uid].group for b in binds if b.gpu_groups and b.uid in pods}
-        outcomes = await asyncio.gather(
-            *(self._bind_one(b, pods.get(b.uid), sharing, binder) for b in binds)
-        )
+
+        async def send(bind: Bind) -> str:
+            if not may_act():
+                return "this process is no longer the leader"
+            return await self._bind_one(bind, pods.get(bind.uid), sharing, binder)
+
+        outcomes = await self._client.each(send, binds)
         accepted = []
         for bind, problem in zip(binds, outcomes, strict=True):
             pod = pods.get(bind.uid)

@@ -112,7 +112,14 @@ class ClusterThread:
         options = self._options
         client = Client(self._connection, in_flight=options.in_flight)
         self.writer = Writer(client)
-        self.actor = Actor(client, self._store, self._inventory, self._metrics, served=self.served)
+        self.actor = Actor(
+            client,
+            self._store,
+            self._inventory,
+            self._metrics,
+            served=self.served,
+            calm=self.writer.calm,
+        )
         tasks: list[asyncio.Task[Any]] = []
         runner = None
         try:
@@ -202,7 +209,7 @@ class ClusterThread:
 
     def _illness(self) -> str:
         silent = time.monotonic() - self.last_cycle
-        limit = 10 * self._options.idle + 60
+        limit = 10 * max(self._options.idle, self._options.quiet) + 60
         if self.is_leader() and self.synced and silent > limit:
             return f"no cycle for {silent:.0f} s"
         return ""
