@@ -21,16 +21,16 @@ class Metadata(Struct, gc=False):
     """What is read of an object's metadata; equal parts are shared."""
 
     name: str
+    uid: str | None
+    owner: str
+    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
     namespace: str | None
     """None where it has none."""
-    uid: str | None
     labels: dict[str, str]
     annotations: dict[str, str]
     created: float
     """Epoch seconds; 0.0: not stated."""
     deleted: float | None
-    owner: str
-    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
 
 
 class MetadataWire(Struct, rename="camel", gc=False):
@@ -65,16 +65,26 @@ def read_metadata(wire: MetadataWire | None, pool: Pool) -> Metadata:
     """
     if wire is None or not wire.name:
         raise MalformedError("has no metadata.name")
+    name, uid, owners = wire.name, wire.uid, wire.owner_references
+    # What is left is equal for pods of one controller.
+    wire.name = wire.uid = None
+    wire.owner_references = _NO_OWNERS
+    shared = pool.repeated("metadata", wire, _shared)
+    return Metadata(name, uid, pool.part("owner", owners, _owner, ""), *shared)
+
+
+_NO_OWNERS = Raw()
+_Shared = tuple[str | None, dict[str, str], dict[str, str], float, float | None]
+
+
+def _shared(wire: MetadataWire, pool: Pool) -> _Shared:
     part = pool.part
-    return Metadata(
-        wire.name,
+    return (
         wire.namespace,
-        wire.uid,
         part("labels", wire.labels, _LABELS, EMPTY),
         part("annotations", wire.annotations, _ANNOTATIONS, EMPTY),
         part("created", wire.creation_timestamp, _created, 0.0),
         part("deleted", wire.deletion_timestamp, _deleted, None),
-        part("owner", wire.owner_references, _owner, ""),
     )
 
 
@@ -89,9 +99,10 @@ _deleted = time_at("metadata.deletionTimestamp")
 
 def _owner(text: bytes) -> str:
     owners = decode(_OWNERS, "metadata.ownerReferences", text)
-    for owner in sorted(owners, key=lambda owner: not owner.controller)[:1]:
-        return owner.uid or f"{owner.kind}/{owner.name}"
-    return ""
+    if not owners:
+        return ""
+    owner = next((owner for owner in owners if owner.controller), owners[0])
+    return owner.uid or f"{owner.kind}/{owner.name}"
 
 
 def epoch(time: datetime) -> float:

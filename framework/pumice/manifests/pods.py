@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from pumice.manifests.containers import ContainerSet, container_set, host_ports
+from pumice.manifests.containers import ContainerSet, HostPort, container_set, host_ports
 from pumice.manifests.metadata import ObjectDecoder, time_at
 from pumice.manifests.pod_wire import ConditionWire, SchedulingGroup, SpecWire, StatusWire
 from pumice.manifests.pool import EMPTY, Pool
@@ -42,30 +43,72 @@ def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
     The ``group`` of a KAI pod is the bare name: its namespace is known once all groups are read.
     """
     meta, spec, status = _POD.parts(raw, pool)
+    node_name = sys.intern(spec.node_name or "")
+    spec.node_name = None  # what is left is equal for pods of one controller
+    parts = pool.repeated("pod spec", spec, _spec_parts)
     name, namespace = meta.name, sys.intern(meta.namespace or "default")
     annotations = meta.annotations
     family = family or family_of(annotations)
-    main = container_set("spec.containers", spec.containers, pool)
-    init = container_set("spec.initContainers", spec.init_containers, pool)
-    conditions = pool.part("conditions", status.conditions, _conditions, _NO_CONDITIONS)
+    state = pool.repeated("pod status", status, _status_parts)
+    main, init = parts.main, parts.init
     return Pod(
         uid=meta.uid or f"{namespace}-{name}",
         name=name,
         namespace=namespace,
-        request=effective_request(family, spec, status, conditions, main, init, pool),
+        request=effective_request(family, spec, status, state.conditions, main, init, pool),
         labels=meta.labels,
         annotations=annotations,
         created=meta.created,
         deleted=meta.deleted,
         owner=meta.owner,
-        scheduler_name=sys.intern(spec.scheduler_name or ""),
+        scheduler_name=parts.scheduler_name,
         group=_group(family, namespace, annotations, spec.scheduling_group),
-        phase=sys.intern(status.phase or "Pending"),
-        node_name=sys.intern(spec.node_name or ""),
+        phase=state.phase,
+        node_name=node_name,
         nominated_node=status.nominated_node_name or "",
-        start_time=pool.part("started", status.start_time, _STARTED, None),
-        conditions=conditions,
+        start_time=state.start_time,
+        conditions=state.conditions,
         priority=spec.priority,
+        priority_class=parts.priority_class,
+        preemption_policy=parts.preemption_policy,
+        gates=parts.gates,
+        node_selector=parts.node_selector,
+        affinity=parts.affinity,
+        tolerations=parts.tolerations,
+        topology_spread=parts.topology_spread,
+        host_ports=parts.host_ports,
+        volumes=parts.volumes,
+        resource_claims=_claims(spec, status) if spec.resource_claims else (),
+        containers=main.containers,
+        init_containers=init.containers,
+        qos=state.qos,
+    )
+
+
+class _SpecParts(NamedTuple):
+    """What depends on the spec alone, and not on the node."""
+
+    main: ContainerSet
+    init: ContainerSet
+    scheduler_name: str
+    priority_class: str
+    preemption_policy: str
+    gates: tuple[str, ...]
+    node_selector: Mapping[str, str]
+    affinity: Object
+    tolerations: Sequence[Object]
+    topology_spread: Sequence[Object]
+    host_ports: tuple[HostPort, ...]
+    volumes: Sequence[Object]
+
+
+def _spec_parts(spec: SpecWire, pool: Pool) -> _SpecParts:
+    main = container_set("spec.containers", spec.containers, pool)
+    init = container_set("spec.initContainers", spec.init_containers, pool)
+    return _SpecParts(
+        main=main,
+        init=init,
+        scheduler_name=sys.intern(spec.scheduler_name or ""),
         priority_class=sys.intern(spec.priority_class_name or ""),
         preemption_policy=sys.intern(spec.preemption_policy or ""),
         gates=tuple([g.name for g in spec.scheduling_gates]) if spec.scheduling_gates else (),
@@ -75,9 +118,21 @@ def read_pod(raw: Raw, pool: Pool, family: Family | None = None) -> Pod:
         topology_spread=pool.part("spread", spec.topology_spread_constraints, _SPREAD, ()),
         host_ports=_host_ports(main, init),
         volumes=read_volumes(spec.volumes, pool),
-        resource_claims=_claims(spec, status),
-        containers=main.containers,
-        init_containers=init.containers,
+    )
+
+
+class _StatusParts(NamedTuple):
+    phase: str
+    start_time: float | None
+    conditions: Sequence[Object]
+    qos: str
+
+
+def _status_parts(status: StatusWire, pool: Pool) -> _StatusParts:
+    return _StatusParts(
+        phase=sys.intern(status.phase or "Pending"),
+        start_time=pool.part("started", status.start_time, _STARTED, None),
+        conditions=pool.part("conditions", status.conditions, _conditions, _NO_CONDITIONS),
         qos=sys.intern(status.qos_class or ""),
     )
 
@@ -114,7 +169,7 @@ def _condition(wire: ConditionWire) -> Object:
     return condition
 
 
-def _host_ports(main: ContainerSet, init: ContainerSet) -> tuple[tuple[str, str, int], ...]:
+def _host_ports(main: ContainerSet, init: ContainerSet) -> tuple[HostPort, ...]:
     if not init.host_ports:
         return main.host_ports
     return main.host_ports + host_ports([c for c in init.containers if c.restart_always])
@@ -122,13 +177,11 @@ def _host_ports(main: ContainerSet, init: ContainerSet) -> tuple[tuple[str, str,
 
 def _claims(spec: SpecWire, status: StatusWire) -> Sequence[Object]:
     """The resource claims, with the names of those that were created from a template."""
-    if not spec.resource_claims:
-        return ()
     created = {
         claim.name: claim.resource_claim_name for claim in status.resource_claim_statuses or ()
     }
     claims: list[Object] = []
-    for claim in spec.resource_claims:
+    for claim in spec.resource_claims or ():
         name = claim.get("resourceClaimName") or created.get(claim["name"])
         claims.append({**claim, "resourceClaimName": name} if name else {**claim})
     return claims
