@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Generic, TypeVar
@@ -33,6 +33,13 @@ class Metadata(Struct, gc=False):
     deleted: float | None
 
 
+class OwnerWire(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
 class MetadataWire(Struct, rename="camel", gc=False):
     name: str | None = None
     namespace: str | None = None
@@ -41,21 +48,13 @@ class MetadataWire(Struct, rename="camel", gc=False):
     annotations: Raw = Raw()
     creation_timestamp: Raw = Raw()
     deletion_timestamp: Raw = Raw()
-    owner_references: Raw = Raw()
-
-
-class OwnerWire(Struct, gc=False):
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
+    owner_references: list[OwnerWire] | None = None
 
 
 _STRINGS = msgspec.json.Decoder(dict[str, str])
 _LABELS = partial(decode, _STRINGS, "metadata.labels")
 _ANNOTATIONS = partial(decode, _STRINGS, "metadata.annotations")
 _TIME = msgspec.json.Decoder(datetime)
-_OWNERS = msgspec.json.Decoder(list[OwnerWire])
 
 
 def read_metadata(wire: MetadataWire | None, pool: Pool) -> Metadata:
@@ -67,13 +66,11 @@ def read_metadata(wire: MetadataWire | None, pool: Pool) -> Metadata:
         raise MalformedError("has no metadata.name")
     name, uid, owners = wire.name, wire.uid, wire.owner_references
     # What is left is equal for pods of one controller.
-    wire.name = wire.uid = None
-    wire.owner_references = _NO_OWNERS
+    wire.name = wire.uid = wire.owner_references = None
     shared = pool.repeated("metadata", wire, _shared)
-    return Metadata(name, uid, pool.part("owner", owners, _owner, ""), *shared)
+    return Metadata(name, uid, _owner(owners) if owners else "", *shared)
 
 
-_NO_OWNERS = Raw()
 _Shared = tuple[str | None, dict[str, str], dict[str, str], float, float | None]
 
 
@@ -97,11 +94,12 @@ _created = time_at("metadata.creationTimestamp")
 _deleted = time_at("metadata.deletionTimestamp")
 
 
-def _owner(text: bytes) -> str:
-    owners = decode(_OWNERS, "metadata.ownerReferences", text)
-    if not owners:
-        return ""
-    owner = next((owner for owner in owners if owner.controller), owners[0])
+def _owner(owners: Sequence[OwnerWire]) -> str:
+    owner = owners[0]
+    for other in owners:
+        if other.controller:
+            owner = other
+            break
     return owner.uid or f"{owner.kind}/{owner.name}"
 
 
