@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from loguru import logger
 
 from pumice import Bind, Decisions, Eviction, EvictionLog, Pod
 from pumice_kubernetes.bind_requests import NO_BINDER, request_bind, with_group_ids
@@ -20,6 +22,9 @@ _KAI = "scheduling.run.ai"
 _GONE, _CONFLICT, _TOO_MANY = 404, 409, 429
 _FIRST_RETRY, _LAST_RETRY = 2.0, 60.0
 """Seconds after which a refused eviction may be tried again."""
+
+_MOST_LINES = 10
+"""Of the log for one cycle; the reasons of the jobs have them all."""
 
 
 @dataclass
@@ -55,6 +60,8 @@ class Actor:
         """By uid of a pod."""
         self._queues: dict[str, str] = {}
         """The queue of each job in the last cycle."""
+        self._told: set[str] = set()
+        """Jobs that were refused something in the last cycle, which is in the log."""
 
     async def carry_out(
         self, decisions: Decisions, now: float, may_act: Callable[[], bool]
@@ -80,12 +87,22 @@ class Actor:
         else:
             decisions.evictions, decisions.pipelined = [], []
         decisions.binds = await self._bind(decisions.binds, now, reasons, may_act)
+        self._tell(reasons)
         decisions.jobs = [
             replace(state, reason="; ".join([*reasons[state.job], *filter(None, [state.reason])]))
             if state.job in reasons
             else state
             for state in decisions.jobs
         ]
+
+    def _tell(self, reasons: Mapping[str, Sequence[str]]) -> None:
+        """Log which jobs were refused something, once as long as that goes on."""
+        new = [job for job in reasons if job not in self._told]
+        for job in new[:_MOST_LINES]:
+            logger.warning("{}: {}", job or "evictions", reasons[job][0])
+        if len(new) > _MOST_LINES:
+            logger.warning("{} more jobs were refused something", len(new) - _MOST_LINES)
+        self._told = set(reasons)
 
     # -- binds
 

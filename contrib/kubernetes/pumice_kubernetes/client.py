@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
+from loguru import logger
 from msgspec import Raw, Struct
 
 from pumice_kubernetes.auth import Connection
@@ -100,6 +101,8 @@ class Client:
             connector=aiohttp.TCPConnector(ssl=connection.ssl, limit=0, keepalive_timeout=60),
             headers={"Accept": "application/json", "Accept-Encoding": "identity"},
         )
+        self._answers = True
+        """Whether the last request got an answer."""
 
     async def close(self) -> None:
         """End all connections."""
@@ -118,6 +121,7 @@ class Client:
         """The body of the answer.
 
         :raises ApiError: the server refused.
+        :raises UNREACHABLE: no answer came; that is logged here, once until one comes.
         """
         headers = self._connection.headers()
         data = None
@@ -125,11 +129,26 @@ class Client:
             data = msgspec.json.encode(body)
             headers["Content-Type"] = content_type
         query = urlencode(params) if params else ""
-        async with self._slots:
-            status, content = await self._connections.request(method, path, query, headers, data)
+        try:
+            async with self._slots:
+                status, content = await self._connections.request(
+                    method, path, query, headers, data
+                )
+        except UNREACHABLE as error:
+            self._unanswered(error)
+            raise
+        if not self._answers:
+            self._answers = True
+            logger.warning("the API server answers again")
         if status >= 300:
             raise error_of(status, content)
         return content
+
+    def _unanswered(self, error: BaseException) -> None:
+        """Log that the server does not answer, once for all who ask it."""
+        if self._answers:
+            self._answers = False
+            logger.warning("the API server does not answer: {}: {}", type(error).__name__, error)
 
     async def each(self, work: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
         """What ``work`` gives for each item; as many at once as requests may be under way.
@@ -171,7 +190,16 @@ class Client:
         """What has happened since a version, line by line, until the server ends it.
 
         :raises ApiError: the server refused at once; a later error is an event.
+        :raises UNREACHABLE: the connection was lost; that is logged as for a request.
         """
+        try:
+            async for event in self._watch(path, version, seconds):
+                yield event
+        except UNREACHABLE as error:
+            self._unanswered(error)
+            raise
+
+    async def _watch(self, path: str, version: str, seconds: int) -> AsyncIterator[EventWire]:
         params = {
             "watch": "true",
             "allowWatchBookmarks": "true",

@@ -170,10 +170,9 @@ class ClusterThread:
             try:
                 served = await served_resources(client)
             except (ApiError, *UNREACHABLE) as error:
-                text = f"{type(error).__name__}: {error}"
-                if text != trouble:
-                    logger.warning("the API server does not say what it serves: {}", text)
-                trouble = text
+                if isinstance(error, ApiError) and str(error) != trouble:
+                    trouble = str(error)
+                    logger.warning("the API server does not say what it serves: {}", trouble)
                 await asyncio.sleep(backoff.next())
                 continue
             backoff.reset()
@@ -194,9 +193,12 @@ class ClusterThread:
                 task.cancel()
                 del self._reflectors[resource]
                 if resource not in now:
+                    logger.info("{} is no longer served", resource.label)
                     self._store.forget(reflector.served)
         for resource, one in now.items():
             if resource not in self._reflectors:
+                if self.synced:
+                    logger.info("{} is served from now on", resource.label)
                 reflector = Reflector(client, one, self._store)
                 self._reflectors[resource] = reflector, asyncio.create_task(reflector.run())
 

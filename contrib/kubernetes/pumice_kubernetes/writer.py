@@ -84,6 +84,8 @@ class Writer:
             return  # the object is gone, or has changed; its next version is decided anew
         if isinstance(error, ApiError) and (error.status, key[0]) == (422, "pod"):
             return  # the pod was bound meanwhile, and takes no nomination any more
+        if not isinstance(error, ApiError):
+            return  # the client has logged it
         trouble = f"{key[0]}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble
