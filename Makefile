@@ -67,7 +67,7 @@ scenarios: $(STAMP) ## the scenario files
 	$(BIN)/pumice test tests/scenarios
 
 docs: $(STAMP) ## build the site, warnings are errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(STAMP) ## measure the engine
 	$(BIN)/python tests/bench/run.py
