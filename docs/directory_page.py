@@ -21,8 +21,9 @@ KINDS = {
 }
 """What the entry points of a group are."""
 
-_INTRO = """What there is to list in a policy. `pumice plugins`, `pumice actions` and `pumice hooks` say what
-is installed here.
+_INTRO = """\
+What there is to list in a policy. `pumice plugins`, `pumice actions` and `pumice hooks` say what is
+installed here.
 """
 _HOW = """
 ## How to be listed
