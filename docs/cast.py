@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
 from html import escape
@@ -21,14 +22,8 @@ from pumice.cli import main as pumice_command
 
 EXAMPLES = Path(__file__).parent / "examples"
 COLUMNS, _CELL, _LINE, _PAD, _BAR = 92, 8.43, 19, 18, 34
-_COLOURS = {
-    "red": "#ff7b72",
-    "green": "#7ee787",
-    "yellow": "#e3b341",
-    "blue": "#79c0ff",
-    "magenta": "#d2a8ff",
-    "cyan": "#76e3ea",
-}
+_COLOURS = {1: "#ff7b72", 2: "#7ee787", 3: "#e3b341", 4: "#79c0ff", 5: "#d2a8ff", 6: "#76e3ea"}
+"""By their numbers in a terminal: red, green, yellow, blue, magenta, cyan."""
 _STYLE = """
   text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
          fill: #e6edf3; white-space: pre; }
@@ -63,7 +58,7 @@ def printed(command: str) -> list[Text]:
         pumice_command.main(run.split()[1:], standalone_mode=False)
     lines = list(Text.from_ansi(terminal.getvalue().strip("\n")).split("\n", allow_blank=True))
     if grep:
-        count, word = grep.split()
+        count, word = shlex.split(grep)
         first = next(n for n, line in enumerate(lines) if word in line.plain)
         lines = lines[first : first + int(count) + 1]
     return lines
@@ -74,7 +69,7 @@ def _spans(line: Text) -> Iterator[tuple[str, str, str]]:
     for piece in line.divide(sorted({end for span in line.spans for end in span[:2]})):
         style = sum((Style.parse(str(span.style)) for span in piece.spans), Style.null())
         words = " ".join(name for name, on in (("bold", style.bold), ("soft", style.dim)) if on)
-        colour = _COLOURS.get(style.color.name, "") if style.color else ""
+        colour = _COLOURS.get(style.color.number or 0, "") if style.color else ""
         yield piece.plain, words, colour
 
 
@@ -93,17 +88,18 @@ def _drawn(line: Text) -> str:
 def cast(title: str, commands: tuple[str, ...]) -> str:
     """The commands in a window, one below the other, with what each prints."""
     rows: list[tuple[float, str]] = []
-    at = 0.4
+    longest, at = COLUMNS, 0.4
     for command in commands:
         prompt = f'<tspan class="prompt">$</tspan> <tspan class="bold">{escape(command)}</tspan>'
         rows.append((at, prompt))
         at += 1.2
         for line in printed(command):
             rows.append((at, _drawn(line)))
+            longest = max(longest, len(line))
             at += 0.12
         rows.append((at, ""))
         at += 1.5
-    width, height = round(COLUMNS * _CELL + 2 * _PAD), _BAR + 2 * _PAD + _LINE * (len(rows) - 1)
+    width, height = round(longest * _CELL + 2 * _PAD), _BAR + 2 * _PAD + _LINE * (len(rows) - 1)
     body = [
         f'<text class="line" style="animation-delay:{when:.2f}s" x="{_PAD}"'
         f' y="{_BAR + _PAD + _LINE * number}" xml:space="preserve">{drawn}</text>'
@@ -134,5 +130,5 @@ def landing() -> str:
     demo = "demo -c demo/policy.toml"
     return cast(
         "A cycle of the example cluster, and what would let the waiting job run",
-        (f"pumice run {demo}", f"pumice explain research/ablation {demo} | grep -A 3 would"),
+        (f"pumice run {demo}", f"pumice explain research/ablation {demo} | grep -A 3 'It would'"),
     )

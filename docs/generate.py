@@ -13,6 +13,7 @@ from pathlib import Path
 import api_page
 import cast
 import click
+import directory_page
 import drawing
 import walks
 import worked
@@ -150,6 +151,7 @@ def pages() -> dict[Path, str]:
             " options, set under `[action.NAME]` of a policy.",
         ),
         DOCS / "commands.md": commands(),
+        DOCS / "directory.md": directory_page.page(_NOTE, BUILTIN),
         DOCS / "shortcuts.md": shortcuts(),
         DOCS / "img" / "flow.svg": drawing.flow(),
         DOCS / "img" / "cast.svg": cast.landing(),
