@@ -106,4 +106,5 @@ def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
             growing.add(row, amounts)
             before = released.get(row, [0] * len(request))
             released[row] = [a + b for a, b in zip(before, amounts, strict=True)]
-        assert growing.may_fit(wanted) == bound.may_fit(wanted, released)
+        arrays = [(np.array([row]), np.array([freed])) for row, freed in released.items()]
+        assert growing.may_fit(wanted) == bound.may_fit(wanted, arrays)
