@@ -23,12 +23,12 @@ def test_kai(shared: Path, group: str) -> None:
     replay(shared / "conformance" / "kai" / group)
 
 
-@few_and_all(10, ALL)
+@few_and_all(5, ALL)
 def test_mixed_clusters_of_volcano(shared: Path, count: int) -> None:
     replay(shared / "mixed" / "volcano", count)
 
 
-@few_and_all(10, ALL)
+@few_and_all(5, ALL)
 def test_mixed_clusters_of_kai(shared: Path, count: int) -> None:
     # KAI goes through an unordered map here: which 17 jobs pass consolidation's limit of victims
     # differs from run to run, so the recorded decision is one of several.

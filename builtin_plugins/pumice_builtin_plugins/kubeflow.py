@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from pumice import Plugin, Task, hookimpl
+from pumice import Task
+from pumice_builtin_plugins.kube.leader_order import LeaderOrder
 
 _ROLE = "training.kubeflow.org/job-role"
 _LEADERS = frozenset({"master", "launcher"})
 
 
-class Kubeflow(Plugin):
+class Kubeflow(LeaderOrder):
     """Tasks with the role master or launcher before the other tasks of their job."""
 
-    @hookimpl
-    def task_order(self, left: Task, right: Task) -> int:
-        return _is_follower(left) - _is_follower(right)
-
-    @hookimpl
-    def task_order_key(self, task: Task) -> bool:
-        return _is_follower(task)
-
-
-def _is_follower(task: Task) -> bool:
-    return task.labels.get(_ROLE) not in _LEADERS
+    def follows(self, task: Task) -> bool:
+        return task.labels.get(_ROLE) not in _LEADERS

@@ -5,22 +5,14 @@ kubeflow has the same rule for another label; a shared base would be longer than
 
 from __future__ import annotations
 
-from pumice import Plugin, Task, hookimpl
+from pumice import Task
+from pumice_builtin_plugins.kube.leader_order import LeaderOrder
 
 _NODE_TYPE = "ray.io/node-type"
 
 
-class Ray(Plugin):
+class Ray(LeaderOrder):
     """Head tasks before the other tasks of their job."""
 
-    @hookimpl
-    def task_order(self, left: Task, right: Task) -> int:
-        return _is_follower(left) - _is_follower(right)
-
-    @hookimpl
-    def task_order_key(self, task: Task) -> bool:
-        return _is_follower(task)
-
-
-def _is_follower(task: Task) -> bool:
-    return task.labels.get(_NODE_TYPE) != "head"
+    def follows(self, task: Task) -> bool:
+        return task.labels.get(_NODE_TYPE) != "head"
