@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
 import numpy as np
@@ -16,11 +16,10 @@ FreedRows = dict[int, list[int]]
 """By row: amounts of the requested dimensions that evictions release, or that are free then."""
 RequestCounts = Mapping[Request, int]
 """How many tasks have which request."""
-Released = tuple[np.ndarray, np.ndarray]
-"""Rows, each once, and by row the amounts of the requested dimensions that are released there."""
-_NO_ROWS = np.empty(0, np.intp)
+_Columns = tuple[tuple[int, int], ...]
+"""A request, or one amount, by the columns of the requested dimensions."""
 _SIZES = 8
-"""So many sizes of tasks are compared with the nodes, the largest ones."""
+"""So many amounts of each resource are compared with the nodes, the largest ones."""
 
 
 def request_of(task: Task) -> Request:
@@ -59,35 +58,49 @@ class CapacityBound:
         """The same, of rows that were asked for."""
         self._amounts: dict[int, tuple[np.ndarray, list[int]]] = {}
         """By the identity of a task's vector, which tasks of one pod template share."""
+        self._rows = rows
+        self._opened: set[int] = set()
         self._tables: dict[Request, RequestTable] = {}
         """By request: how many tasks fit."""
+        self._unfiltered: dict[_Columns, RequestTable] = {}
+        """How many tasks fit without regard to the filters; made when needed."""
         for request, rejected in requests.items():
             if request:
                 self._tables[request] = RequestTable(
                     self._local(request), self._free, rows, rejected
                 )
 
-    def _local(self, request: Request) -> list[tuple[int, int]]:
+    def _local(self, request: Request) -> _Columns:
         """A request by the columns of the free amounts."""
-        return [(self._dimensions.index(i), amount) for i, amount in request]
+        return tuple((self._dimensions.index(i), amount) for i, amount in request)
 
     def open(self, rows: Iterable[int]) -> None:
         """Open more rows to the claimant, whether or not a victim is on them."""
         for row in rows:
+            self._opened.add(row)
             free = self.free_on(row)
-            for table in self._tables.values():
+            for table in (*self._tables.values(), *self._unfiltered.values()):
                 table.open(row, free)
 
-    def may_fit(self, wanted: RequestCounts, released: Sequence[Released]) -> bool:
+    def _without_filters(self, size: _Columns) -> RequestTable:
+        table = self._unfiltered.get(size)
+        if table is None:
+            table = RequestTable(size, self._free, self._rows, None)
+            for row in self._opened:
+                table.open(row, self.free_on(row))
+            self._unfiltered[size] = table
+        return table
+
+    def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
         """Whether the wanted tasks may fit once victims have released these amounts."""
-        free_on: tuple[np.ndarray, np.ndarray] | None = None
+        free_on: FreedRows | None = None
         for request, count in wanted.items():
             table = self.table_of(request)
             if table is None or count <= table.total:
                 continue
             if free_on is None:
                 free_on = self._free_with(released)
-            if count > table.total_with(*free_on):
+            if count > table.total_with(free_on):
                 return False
         return True
 
@@ -104,38 +117,35 @@ class CapacityBound:
                 return False
         return True
 
-    def may_fit_with(
-        self, wanted: RequestCounts, victims: Sequence[Task], rows: np.ndarray
-    ) -> bool:
-        """Whether the wanted tasks and these victims, once evicted, may fit these rows together.
+    def may_fit_with(self, wanted: RequestCounts, victims: Sequence[Task]) -> bool:
+        """Whether the wanted tasks and these victims, once evicted, may fit together.
 
-        The victims may be placed on any of the rows, so the filters are not asked. For any size s,
-        what fits a node is worth at most floor(free / s), if a task is worth floor(amount / s).
+        The victims may be placed on any open row, so the filters are not asked. For any size s,
+        the tasks that fit a node are worth at most floor(free / s) if each is worth
+        floor(amount / s), by several resources the least of what it is worth by each.
         """
         if any(task.gpu_groups for task in victims):
             return True
-        free = self._free.copy()
-        amounts: list[list[int]] = []
-        for task in victims:
-            held, row = self.amounts_of(task), self._row_of.get(task.node)
-            if row is not None:
-                free[row] += held
-            if not task.best_effort:
-                amounts.append(held)
-        for request, count in wanted.items():
+        requests = {self._local(request): n for request, n in wanted.items() if request}
+        needs: dict[tuple[int, ...], int] = {}
+        for request, count in requests.items():
             own = dict(request)
-            amounts += [[own.get(dimension, 0) for dimension in self._dimensions]] * count
-        needs = np.array(amounts, np.int64).reshape(-1, len(self._dimensions))
-        # A task of several resources is worth the least of what it is worth by each.
-        whole = [np.array(self._local(request)).T for request in wanted if request]
-        if any(_is_short(needs[:, at], free[rows][:, at], sizes) for at, sizes in whole):
-            return False
-        return not any(
-            _is_short(needs[:, [at]], free[rows][:, [at]], np.array([size]))
-            for at in range(len(self._dimensions))
-            for size in sorted(set(needs[:, at].tolist()))[-_SIZES:]
-            if size > 0
-        )
+            needs[tuple(own.get(at, 0) for at in range(len(self._dimensions)))] = count
+        for task in victims:
+            if not task.best_effort:
+                key = tuple(self.amounts_of(task))
+                needs[key] = needs.get(key, 0) + 1
+        free_on: FreedRows | None = None
+        for size in (*requests, *_sizes(needs)):
+            table = self._without_filters(size)
+            worth = sum(count * table.count(amounts) for amounts, count in needs.items())
+            if worth <= table.total:
+                continue
+            if free_on is None:
+                free_on = self._free_with(self.released_by(victims))
+            if worth > table.total_with(free_on):
+                return False
+        return True
 
     def amounts_of(self, task: Task) -> list[int]:
         """What a task requests of the dimensions of the claimant's requests."""
@@ -145,17 +155,20 @@ class CapacityBound:
             known = self._amounts[id(vector)] = (vector, vector[self._dimensions].tolist())
         return known[1]
 
-    def _free_with(self, released: Sequence[Released]) -> tuple[np.ndarray, np.ndarray]:
-        """The rows on which something is released, and what is free there then."""
-        if len(released) == 1:
-            rows, amounts = released[0]
-            return rows, self._free[rows] + amounts
-        every = np.concatenate([rows for rows, _ in released]) if released else _NO_ROWS
-        rows, position = np.unique(every, return_inverse=True)
-        free = self._free[rows]
-        if len(released):
-            np.add.at(free, position, np.concatenate([amounts for _, amounts in released]))
-        return rows, free
+    def released_by(self, victims: Iterable[Task]) -> FreedRows:
+        """What these victims release by row."""
+        released: FreedRows = {}
+        for task in victims:
+            row = self._row_of.get(task.node)
+            if row is not None:
+                amounts, known = self.amounts_of(task), released.get(row)
+                released[row] = amounts if known is None else list(map(add, known, amounts))
+        return released
+
+    def _free_with(self, released: FreedRows) -> FreedRows:
+        """What is free on each of these rows with what is released there."""
+        free = self.free_on
+        return {row: list(map(add, free(row), amounts)) for row, amounts in released.items()}
 
     def free_on(self, row: int) -> list[int]:
         """What is free on a row of the requested dimensions."""
@@ -186,9 +199,10 @@ class RequestTable:
         self._request = request
         self._rejected = None if rejected is None else rejected.tolist()
         self._accepts = None if rejected is None else ~rejected
-        self._fitting = fitting = np.zeros(len(free), np.int64)
-        """By row; 0 where the row is closed or rejected."""
+        fitting = np.zeros(len(free), np.int64)
         fitting[rows] = self.counts(rows, free[rows])
+        self._fitting: list[int] = fitting.tolist()
+        """By row; 0 where the row is closed or rejected."""
         self.total = int(fitting.sum())
         self.opened = 0
         """How often a row was opened."""
@@ -203,11 +217,12 @@ class RequestTable:
         """How many more tasks fit a row if it is open and this is free there."""
         if self._rejected is not None and self._rejected[row]:
             return 0
-        return self._count(free) - self._fitting.item(row)
+        return self.count(free) - self._fitting[row]
 
-    def total_with(self, rows: np.ndarray, free: np.ndarray) -> int:
+    def total_with(self, released: Mapping[int, list[int]]) -> int:
         """The total if this were free on some of the nodes, which are open then."""
-        return self.total + int(self.counts(rows, free).sum() - self._fitting[rows].sum())
+        gain = self.gain
+        return self.total + sum(gain(row, free) for row, free in released.items())
 
     def counts(self, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
         """How many tasks fit each of these rows if it is open and this is free there."""
@@ -216,10 +231,11 @@ class RequestTable:
         fitting: np.ndarray = np.maximum(least, 0)
         return fitting if self._accepts is None else fitting * self._accepts[rows]
 
-    def _count(self, free: list[int]) -> int:
+    def count(self, amounts: Sequence[int]) -> int:
+        """How many tasks fit these amounts, without regard to the filters."""
         least = -1
         for position, amount in self._request:
-            fitting = free[position] // amount
+            fitting = amounts[position] // amount
             if fitting <= 0:
                 return 0
             if least < 0 or fitting < least:
@@ -227,7 +243,12 @@ class RequestTable:
         return least
 
 
-def _is_short(needs: np.ndarray, free: np.ndarray, size: np.ndarray) -> bool:
-    """Whether tasks with these needs are worth more, by a size, than what is free holds."""
-    wanted = (needs // size).min(axis=1).sum()
-    return bool(wanted > (np.maximum(free, 0) // size).min(axis=1).sum())
+def _sizes(needs: Iterable[tuple[int, ...]]) -> Iterator[_Columns]:
+    """The amounts of each resource that tasks need, the largest ones.
+
+    Other resources than CPU and memory come last in a vector; they are the scarce ones.
+    """
+    for at, amounts in reversed(list(enumerate(zip(*needs, strict=True)))):
+        for amount in sorted(set(amounts))[-_SIZES:]:
+            if amount > 0:
+                yield ((at, amount),)

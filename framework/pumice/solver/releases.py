@@ -6,14 +6,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from operator import add
 
-import numpy as np
-
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.solver.capacity_bound import (
     CapacityBound,
     FreedRows,
-    Released,
     Request,
     RequestCounts,
     RequestTable,
@@ -33,8 +30,6 @@ class Releases:
         self._of_recorded: FreedRows = {}
         self._of_job: dict[str, FreedRows] = {}
         """By job: what its victims release that are not recorded."""
-        self._as_arrays: dict[str, Released] = {}
-        """The same as arrays, and under no uid that of the recorded victims."""
         self._of_all = _AllReleased(capacity)
         self.rows: dict[str, set[int]] = {}
         """By job: the rows of its victims, also of those that are recorded."""
@@ -63,7 +58,6 @@ class Releases:
             self._shares_gpus.add(uid)
             self._recorded_share_gpus = self._recorded_share_gpus or recorded
         amounts = self._capacity.amounts_of(task)
-        self._as_arrays.pop("" if recorded else uid, None)
         of_own = self._of_recorded if recorded else self._of_job.setdefault(uid, {})
         known = of_own.get(row)
         of_own[row] = amounts if known is None else list(map(add, known, amounts))
@@ -83,17 +77,12 @@ class Releases:
         """Whether they may fit once the recorded victims and those of these jobs are evicted."""
         if self.share_gpus(jobs):
             return True
-        released = [self._arrays(uid) for uid in ("", *jobs)]
-        return self._capacity.may_fit(wanted, [one for one in released if len(one[0])])
-
-    def _arrays(self, uid: str) -> Released:
-        """What a job's victims release that are not recorded; the recorded ones for no uid."""
-        arrays = self._as_arrays.get(uid)
-        if arrays is None:
-            released = self._of_job.get(uid, {}) if uid else self._of_recorded
-            arrays = (np.array(list(released), np.intp), np.array(list(released.values())))
-            self._as_arrays[uid] = arrays
-        return arrays
+        released = self._of_recorded.copy()
+        for uid in jobs:
+            for row, amounts in self._of_job.get(uid, {}).items():
+                known = released.get(row)
+                released[row] = amounts if known is None else list(map(add, known, amounts))
+        return self._capacity.may_fit(wanted, released)
 
 
 class _AllReleased:

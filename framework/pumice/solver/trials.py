@@ -58,8 +58,6 @@ class Trials:
         self._rows = rows
         self._feasible = frozenset(rows.tolist())
         self._opened: set[int] = set()
-        self._in_bound: set[int] = set()
-        """Rows that are open, or that a trial which was put off may open."""
         self._deferred: list[list[Trial]] = []
         self._failed: set[Hashable] = set()
         """Keys of the trials of this step that cannot place, or have not placed, the claimant."""
@@ -84,7 +82,6 @@ class Trials:
 
     def _open_in_bound(self, freed: set[int]) -> None:
         if freed:
-            self._in_bound |= freed
             self._capacity.open(freed)
             self._failed.clear()
 
@@ -94,9 +91,7 @@ class Trials:
 
     def where(self, trial: Trial) -> np.ndarray:
         """The rows that are open to the claimant, in order."""
-        return self._where(trial.freed | self._opened)
-
-    def _where(self, added: set[int]) -> np.ndarray:
+        added = trial.freed | self._opened
         if not added:
             return self._rows
         return np.sort(np.concatenate((self._rows, np.array(list(added), np.intp))))
@@ -203,9 +198,7 @@ class Trials:
         if losses.refused:
             return True
         # Where only moves are allowed, all victims must fit as well.
-        return self._rules.only_moves and not self._capacity.may_fit_with(
-            wanted, trial.evicted, self._where({*trial.freed, *self._opened, *self._in_bound})
-        )
+        return self._rules.only_moves and not self._capacity.may_fit_with(wanted, trial.evicted)
 
 
 def trial_key(plan: Plan, jobs: Iterable[str]) -> Hashable:

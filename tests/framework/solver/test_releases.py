@@ -106,5 +106,4 @@ def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
             growing.add(row, amounts)
             before = released.get(row, [0] * len(request))
             released[row] = [a + b for a, b in zip(before, amounts, strict=True)]
-        arrays = [(np.array([row]), np.array([freed])) for row, freed in released.items()]
-        assert growing.may_fit(wanted) == bound.may_fit(wanted, arrays)
+        assert growing.may_fit(wanted) == bound.may_fit(wanted, released)
