@@ -88,17 +88,17 @@ def _drawn(line: Text) -> str:
 def cast(title: str, commands: tuple[str, ...]) -> str:
     """The commands in a window, one below the other, with what each prints."""
     rows: list[tuple[float, str]] = []
-    longest, at = COLUMNS, 0.4
+    longest, at = COLUMNS, 0.0
     for command in commands:
         prompt = f'<tspan class="prompt">$</tspan> <tspan class="bold">{escape(command)}</tspan>'
         rows.append((at, prompt))
-        at += 1.2
+        at += 0.6
         for line in printed(command):
             rows.append((at, _drawn(line)))
             longest = max(longest, len(line))
-            at += 0.12
+            at += 0.05
         rows.append((at, ""))
-        at += 1.5
+        at += 0.8
     width, height = round(longest * _CELL + 2 * _PAD), _BAR + 2 * _PAD + _LINE * (len(rows) - 1)
     body = [
         f'<text class="line" style="animation-delay:{when:.2f}s" x="{_PAD}"'

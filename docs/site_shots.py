@@ -12,6 +12,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 SITE = Path(__file__).parents[1] / "site"
+_CAST = 6000
+"""Milliseconds until the terminal of the landing page has shown all."""
 PAGES = ("index", "recipes", "worked-examples", "differences", "plugins")
 
 
@@ -29,6 +31,7 @@ def main() -> None:
                 )
                 for name in PAGES:
                     page.goto(f"{(SITE / name).as_uri()}.html")
+                    page.wait_for_timeout(_CAST if name == "index" else 0)
                     page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
                 page.close()
         browser.close()
