@@ -11,6 +11,9 @@ STYLE = """
   .lane { stroke: #d8dee4; stroke-width: 1; }
   .path { stroke: #b35900; stroke-width: 2; fill: none; stroke-linejoin: round; }
   .dot { fill: #b35900; }
+  .other { fill: #2f6f9f; }
+  .hollow { fill: none; stroke: #8c959f; stroke-dasharray: 3 3; }
+  .tick { stroke: #1f2328; stroke-width: 2; }
   .box { fill: #f6f8fa; stroke: #8c959f; }
   .main { fill: #fff4e5; stroke: #b35900; }
   text { font: 13px system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -29,6 +32,9 @@ STYLE = """
     .lane { stroke: #30363d; }
     .path { stroke: #e3893d; }
     .dot, .arrow { fill: #e3893d; }
+    .other { fill: #6cb6ff; }
+    .hollow { stroke: #6e7681; }
+    .tick { stroke: #e6edf3; }
     .box { fill: #161b22; stroke: #6e7681; }
     .main { fill: #2b1d0e; stroke: #e3893d; }
     .ink, .title, .question, .name { fill: #e6edf3; }
@@ -52,6 +58,13 @@ def svg(width: int, height: int, label: str, body: list[str]) -> str:
             "</svg>",
             "",
         ]
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
+    return (
+        f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{round(width, 2):g}"'
+        f' height="{round(height, 2):g}"/>'
     )
 
 

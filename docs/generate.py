@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import api_page
+import cast
 import click
+import directory_page
 import drawing
 import walks
+import worked
 
 from pumice.cli import main as pumice_command
 from pumice.combine import RULES
@@ -148,8 +151,11 @@ def pages() -> dict[Path, str]:
             " options, set under `[action.NAME]` of a policy.",
         ),
         DOCS / "commands.md": commands(),
+        DOCS / "directory.md": directory_page.page(_NOTE, BUILTIN),
         DOCS / "shortcuts.md": shortcuts(),
         DOCS / "img" / "flow.svg": drawing.flow(),
+        DOCS / "img" / "cast.svg": cast.landing(),
+        **{DOCS / "img" / f"{name}.svg": draw() for name, draw in worked.PICTURES.items()},
         **{DOCS / "img" / f"{walk.name}.svg": walks.draw(walk) for walk in walks.WALKS},
     }
 

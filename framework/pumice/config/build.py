@@ -196,6 +196,9 @@ class Builder:
         if name not in self.catalog.names(part):
             self.problems.add_missing(part, name, layer, path, self.catalog)
             return
+        # A preset has options for what it lists; a policy that lists less means no harm.
+        if layer.is_preset:
+            return
         place = "tier" if part == "plugin" else "entry of 'actions'"
         self.warnings.append(
             f"{layer.where(path)}: the options of {part} {name!r} are unused: no {place} names it"
