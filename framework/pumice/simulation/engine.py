@@ -293,7 +293,8 @@ class Simulation:
         self._chain = 0
 
     def _carry_out(self, decisions: Decisions, now: float) -> bool:
-        """Start and stop pods; whether jobs that were held back call for a cycle at once."""
+        """Start and stop pods; whether the scheduler now sees jobs that were held back."""
+        more = False
         touched: dict[str, JobRun] = {}
         if self._chain:
             self._record.late_evictions += len(decisions.evictions)
@@ -318,18 +319,12 @@ class Simulation:
                 ].record.amount
             self._stop_pod(uid, now, failed=False)
             touched.pop(name, None)
-        started: dict[str, None] = {}
         for run in touched.values():
             first = run.record.start is None
             self._foresee_end(run, now)
             if first and run.running:
                 self._waiting[run.record.job.queue] -= 1
-                started[run.record.job.queue] = None
-        more = False
-        for queue in started:
-            # Where some still wait there is no room: jobs behind them can wait for the next cycle.
-            all_started = not self._waiting[queue]
-            more = (self._admit(queue) and all_started) or more
+                more = self._admit(run.record.job.queue) or more
         return more
 
     def _stop_pod(self, uid: str, now: float, *, failed: bool) -> None:
