@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parent / "scenarios" / "evictions"
 WRONG = {
     "a_host_port_that_stays": {"preset": "volcano"},
     "a_neighbour_that_stays": {"preset": "volcano"},
+    "a_victim_that_comes_back": {"evictions": {"atomic": False}},
     "bystander_first": {"preset": "kai"},
     "bystander_last": None,
     "full_queue": {"evictions": {"atomic": False}},

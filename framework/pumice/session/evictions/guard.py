@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _SERVED = "tasks are evicted for it in this cycle already"
+_NOT_TAKEN = "the nodes would not take the job after the evictions"
 
 
 class EvictionGuard:
@@ -90,7 +91,9 @@ class EvictionGuard:
         """Why the statement may not be carried out; None: it may, perhaps with fewer victims."""
         plan = EvictionPlan(self._session, statement)
         if not plan.victims:
-            return None
+            # All victims of a simulation got their nodes back.
+            untried = self.settings.atomic and statement._cancels
+            return _NOT_TAKEN if untried and not plan.remake() else None
         objection = self._prove(plan)
         if objection is not None:
             return objection
@@ -120,7 +123,7 @@ class EvictionGuard:
                 if not plan.is_complete():
                     return "the evictions would not complete the gang that they are for"
                 if not plan.verified and not plan.remake():
-                    return "the nodes would not take the job after the evictions"
+                    return _NOT_TAKEN
             if settings.minimal:
                 spare_needless_victims(self._session, plan)
             if plan.damaged:

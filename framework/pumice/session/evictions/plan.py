@@ -42,7 +42,7 @@ class EvictionPlan:
         self.placements: list[Operation] = []
         """What is placed, in order; the new places of moved victims included."""
         self.verified = True
-        """Whether the action has verified each placement on the nodes as they were then."""
+        """Whether each placement was verified, and no victim came back afterwards."""
         self.damaged = False
         """Whether a part of it was refused when it was restored after a try."""
         self._read()
@@ -63,7 +63,9 @@ class EvictionPlan:
             for op in standing
             if op.kind is Kind.EVICT
         ]
-        self.verified = all(op.verified for op in self.placements)
+        # A victim that got its node back may repel what was placed while it was gone.
+        returned = self._statement._cancels
+        self.verified = not returned and all(op.verified for op in self.placements)
 
     @property
     def claimants(self) -> list[Job]:
