@@ -10,15 +10,16 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PARTS := framework builtin_plugins builtin_actions $(patsubst %/pyproject.toml,%,$(sort $(wildcard contrib/*/pyproject.toml)))
 DEMO := docs/examples/demo
+RELEASE := build/release
 
 # The processes that the tests start share the bytecode, also where the environment forbids it.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-kubernetes control-plane lint format unit scenarios docs bench wheels clean
+.PHONY: help setup demo test test-long test-kubernetes control-plane kube-scheduler lint format unit scenarios docs bench wheels release-check clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
 	@echo "variables: PYTHON=$(PYTHON) (the interpreter of $(VENV)), WORKERS=$(WORKERS) (pytest processes)"
 
 setup: $(STAMP) ## make .venv with the tools and all parts, editable
@@ -51,6 +52,9 @@ test-kubernetes: $(STAMP) control-plane ## the tests against a real kube-apiserv
 control-plane: ## build kube-apiserver and etcd once, for the tests (needs Go 1.26)
 	@$(PYTHON) contrib/kubernetes/controlplane/binaries.py
 
+kube-scheduler: ## build the default kube-scheduler, too, which make bench then compares
+	@$(PYTHON) contrib/kubernetes/controlplane/binaries.py --peer
+
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -77,6 +81,14 @@ wheels: $(STAMP) ## build every distribution into dist/, pinned to one version
 	rm -rf dist
 	PUMICE_RELEASE=1 $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . $(PARTS:%=./%)
 	@ls dist
+
+release-check: $(RELEASE)/.installed ## build the distributions twice, install them on every supported Python, try them
+	$(RELEASE)/bin/python tests/release/check.py
+
+$(RELEASE)/.installed: requirements-release.txt
+	@"$(PYTHON)" -m venv --clear $(RELEASE)
+	@$(RELEASE)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-release.txt
+	@touch $@
 
 clean: ## remove .venv and whatever was built
 	rm -rf $(VENV) build dist site bench.json .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -133,7 +133,7 @@ class SolverAction(Action):
     def _note_failure(self, session: Session, solver: Solver, job: Job) -> None:
         if self.only_moves:
             session.note(job, "NoMoves", "moving running tasks does not make room for it")
-        elif solver.considered:
+        elif solver.considered or _is_over_quota(session, solver, job):
             text = "no combination of the victims that are allowed makes room for it and is allowed"
             session.note(job, "NoPlan", text)
         elif any(may_lose_tasks(j) and self.may_take_from(job, j) for j in session.jobs.values()):
@@ -150,8 +150,9 @@ class SolverAction(Action):
 def _search(session: Session, solver: Solver, job: Job) -> bool:
     """Search for a plan and carry it out; whether there was one."""
     too_large = not fits_empty_cluster(session.nodes, solver.batch(job))
+    hopeless = too_large or _is_over_quota(session, solver, job)
     statement = None
-    if not too_large or not _refuses_early(session, solver):
+    if not hopeless or not _refuses_early(session, solver):
         statement = solver.solve(job, _feasible_rows(session, job))
     if statement is not None:
         return statement.commit()
@@ -164,8 +165,13 @@ def _search(session: Session, solver: Solver, job: Job) -> bool:
     return False
 
 
+def _is_over_quota(session: Session, solver: Solver, job: Job) -> bool:
+    """Whether no victim helps the job: what jobs hold that cannot be preempted is at the quota."""
+    return session.ask.is_non_preemptible_job_over_queue_quota(job, solver.batch(job)) is not None
+
+
 def _refuses_early(session: Session, solver: Solver) -> bool:
-    """Whether no search is made for a job that does not fit the empty nodes.
+    """Whether no search is made for a job that no choice of victims helps.
 
     Where GPUs are shared, KAI's accounting may show more free GPUs than there are, and its search
     may find a plan that cannot work; with stale releases we do the same.

@@ -61,14 +61,15 @@ class FitErrors:
         return self.verdicts is None or not np.count_nonzero(self.verdicts.codes == _UNRESOLVABLE)
 
     def histogram(self) -> Counter[str]:
-        """How many nodes gave each reason; a node may give several."""
+        """How many nodes gave each reason, by its text; a node may give several."""
         counts: Counter[str] = Counter()
         if self.verdicts is not None:
             by_id = np.bincount(self.verdicts.reasons[self.verdicts.codes != 0])
             for reason_id in by_id.nonzero()[0].tolist():
                 for reason in dict.fromkeys(REASONS[reason_id].reasons):
                     counts[reason] += by_id.item(reason_id)
-        return counts
+        # Ids are given as reasons come up in the process: their order must not show.
+        return Counter(dict(sorted(counts.items())))
 
     def main_plugin(self) -> str:
         """The plugin that rejects most of the nodes; empty: none does, or it is not known."""
@@ -78,7 +79,7 @@ class FitErrors:
             for reason_id in by_id.nonzero()[0].tolist():
                 for plugin in {s.plugin for s in REASONS[reason_id].statuses if s.plugin}:
                     counts[plugin] += by_id.item(reason_id)
-        return max(counts, key=lambda plugin: counts[plugin], default="")
+        return max(sorted(counts), key=lambda plugin: counts[plugin], default="")
 
     def __str__(self) -> str:
         if not self._text:

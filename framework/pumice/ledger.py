@@ -4,8 +4,8 @@ Event names are stable: ``question`` (the combined answer), ``vote`` (one plugin
 ``verdicts`` and ``scores`` (one plugin's answer over nodes), ``allocate``, ``pipeline``, ``evict``,
 ``unevict``, ``undo``, ``commit``, ``discard``, ``refuse``, ``keep``, ``merge``, ``bind``,
 ``plugin_error``, ``note`` (why an action does nothing for a job), ``search`` (what the solver did
-for a job), ``action``. Every event has the
-cycle in which it happened, and the job whose turn it was.
+for a job), ``repeat`` (the votes about a task are those about another one), ``action``. Every event
+has the cycle in which it happened, and the job whose turn it was.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pumice.combine import SKIP, Answer, Impl
+from pumice.combine import SKIP, Answer, Impl, TieredIntersection
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.nodes import NodeView
@@ -37,7 +37,9 @@ _Head = tuple[tuple[str, Any], ...]
 """What all records of one extension point and plugin have in common."""
 _Noted = tuple[Any, ...]
 """A stored event: ``(event, facts)``, of a question ``(head, *arguments, answer)``; or a mark
-``(None, cycle, job)``: what follows happened in this cycle and turn."""
+``(None, cycle, job)``: what follows happened in this cycle and turn; or a question for victims
+``(_VICTIMS, head, subject, candidates, allowed, votes)``, whose head is None if it failed."""
+_VICTIMS = object()
 
 
 class Ledger:
@@ -49,10 +51,9 @@ class Ledger:
     """
 
     __slots__ = (
-        "_marks", "_passed", "_points", "_sink", "_stored", "cycle", "job", "statements",
+        "_marks", "_passed", "_points", "_sink", "_stored", "_victim_votes", "cycle", "job",
+        "statements",
     )  # fmt: skip
-    records_alike = True
-    """Whether a task like one that just failed must be tried as well, for the record."""
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class Ledger:
         self._stored: list[_Noted] = []
         self._marks = 0
         """How many of the stored rows only say that another cycle or turn begins."""
+        self._victim_votes: list[tuple[_Head, Any]] = []
+        """The votes on the question for victims that is being asked."""
         self.cycle = 0
         """The number of the cycle."""
         self.job: Job | None = None
@@ -92,15 +95,12 @@ class Ledger:
     @property
     def sequence(self) -> int:
         """The number of the last event."""
-        return self._passed + len(self._stored) - self._marks
+        votes = sum(len(row[-1]) - (row[1] is None) for row in self._stored if row[0] is _VICTIMS)
+        return self._passed + len(self._stored) - self._marks + votes
 
     def watches(self, point: str) -> bool:
         """Whether questions of this extension point are recorded."""
         return self._points is None or point in self._points
-
-    def records(self, job: Job | None) -> bool:
-        """Whether what is asked in the turn of a job is recorded."""
-        return True
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events that were stored so far; none if there is a sink."""
@@ -109,8 +109,9 @@ class Ledger:
             if noted[0] is None:
                 context = _context(*noted[1:])
             else:
-                number += 1
-                yield {"seq": number, **context, **_formatted(noted)}
+                for event in _formatted(noted):
+                    number += 1
+                    yield {"seq": number, **context, **event}
 
     def record(self, event: str, **facts: Any) -> None:
         """Record one event."""
@@ -141,11 +142,21 @@ class Ledger:
         """Record what the solver did for a job: plans considered, simulated, dropped, refused."""
         self.record("search", about=job.uid, **counts)
 
+    def repeats(self, task: Task, other: Task) -> bool:
+        """Record that the votes about a task are those about another one, and are not asked again.
+
+        False: they must be asked, since those about the other one are not in the record.
+        """
+        self.record("repeat", task=task.key, like=other.key)
+        return True
+
     def voter(self, point: ExtensionPoint, impl: Impl, plugin: Plugin, tier: int) -> Impl:
         """The same implementation, recording each of its answers."""
         head = (
             ("event", "vote"), ("point", point.name), ("plugin", impl.plugin), ("tier", tier),
         )  # fmt: skip
+        if self._sink is None and isinstance(point.rule, TieredIntersection):
+            return replace(impl, fn=_naming(impl.fn, head, self._victim_votes))
         return replace(impl, fn=self._watched(impl.fn, head, len(point.args)))
 
     def question(self, point: ExtensionPoint, combined: Answer, plain: Answer) -> Answer:
@@ -154,6 +165,8 @@ class Ledger:
         ``combined`` asks the voters of :meth:`voter`, ``plain`` those that record nothing.
         """
         head = (("event", "question"), ("point", point.name))
+        if self._sink is None and isinstance(point.rule, TieredIntersection):
+            return _choosing(combined, head, self._victim_votes, self._stored.append)
         return self._watched(combined, head, len(point.args))
 
     def _watched(self, ask: Answer, head: _Head, arity: int) -> Answer:
@@ -187,6 +200,36 @@ def _passing(head: _Head, arity: int) -> Callable[..., Answer]:
     return _compiled(names, hand, words=_formats, named=_uid)
 
 
+# In a full cluster most questions are for victims, with the same two arguments for every voter:
+# one row holds the question and its votes.
+
+
+def _naming(ask: Answer, head: _Head, votes: list[tuple[_Head, Any]]) -> Answer:
+    def named(subject: Any, candidates: Sequence[Task]) -> Any:
+        answer = ask(subject, candidates)
+        votes.append((head, tuple(answer) if type(answer) is list else answer))
+        return answer
+
+    return named
+
+
+def _choosing(
+    combined: Answer, head: _Head, votes: list[tuple[_Head, Any]], store: Callable[[_Noted], None]
+) -> Answer:
+    def asked(subject: Any, candidates: Sequence[Task]) -> Any:
+        votes.clear()
+        given = tuple(candidates)
+        try:
+            answer = combined(subject, candidates)
+        except BaseException:
+            store((_VICTIMS, None, subject, given, None, tuple(votes)))
+            raise
+        store((_VICTIMS, head, subject, given, tuple(answer), tuple(votes)))
+        return answer
+
+    return asked
+
+
 def _arguments(arity: int) -> list[str]:
     return [f"a{number}" for number in range(arity)]
 
@@ -215,10 +258,20 @@ def _context(cycle: int, job: Job | None) -> dict[str, Any]:
     return {"cycle": cycle, "job": _uid(job)}
 
 
-def _formatted(noted: _Noted) -> dict[str, Any]:
+def _formatted(noted: _Noted) -> Iterator[dict[str, Any]]:
     head, *args, answer = noted
-    if isinstance(head, str):
-        return {"event": head, **answer}
+    if head is _VICTIMS:
+        question, subject, candidates, allowed = args
+        for point, said in (*answer, (question, allowed)):
+            if point is not None:
+                yield _answered(point, (subject, candidates), said)
+    elif isinstance(head, str):
+        yield {"event": head, **answer}
+    else:
+        yield _answered(head, args, answer)
+
+
+def _answered(head: _Head, args: Sequence[Any], answer: Any) -> dict[str, Any]:
     return {**dict(head), "args": [plain(arg) for arg in args], "answer": plain(answer)}
 
 

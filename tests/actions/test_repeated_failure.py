@@ -5,6 +5,7 @@ import pytest
 
 from pumice import FitErrors, Plugin, hookimpl
 from pumice.explain import JobLedger
+from pumice.ledger import Ledger
 from pumice.verdicts import FitError
 from pumice_builtin_actions.greedy.failure import Attempt
 from pumice_builtin_actions.greedy.repeated_failure import NoVictims, RepeatedFailure
@@ -119,12 +120,24 @@ def test_only_for_the_same_nodes():
     assert not refused_to_one(jobs(Priority), rows=())
 
 
-def test_a_job_that_is_recorded_is_tried():
+def test_a_job_is_tried_if_only_its_votes_are_recorded():
     session = jobs(Priority)
     session.ledger = JobLedger(["ns/one"])
     assert refused_to_one(session)
     session.ledger = JobLedger(["ns/two"])
     assert not refused_to_one(session)
+
+
+def test_a_ledger_has_what_was_not_asked_again():
+    session = jobs(Priority)
+    session.ledger = ledger = Ledger()
+    assert refused_to_one(session)
+    (event,) = ledger.events()
+    assert (event["event"], event["task"], event["like"]) == (
+        "repeat",
+        "ns/two-t-0",
+        "ns/one-t-0",
+    )
 
 
 def test_after_a_change_jobs_are_tried_again():

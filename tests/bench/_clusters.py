@@ -94,7 +94,7 @@ def full_of_others(case: Case) -> Inventory:
     For reclaim they are in another queue, for preempt they have a higher priority.
     """
     inventory = empty_nodes(case.nodes)
-    preempt = case.kind == "preempt"
+    preempt = case.kind.startswith("preempt")
     inventory.priority_classes = {
         "low": PriorityClass("low", 10),
         "high": PriorityClass("high", 100_000),
@@ -152,7 +152,7 @@ def kai_full(case: Case) -> Inventory:
     """Every node full with eight running 1-GPU jobs of one queue; claimants beside them."""
     inventory = empty_nodes(case.nodes)
     half = case.nodes * 4
-    preempt = case.kind == "preempt"
+    preempt = case.kind.startswith("preempt")
     kai_queues(inventory, {"a": half * 2} if preempt else {"a": half, "b": half})
     request = Resource(1000, 4 * GI, {"pods": 1, GPU: 1000})
     for node in inventory.nodes:

@@ -72,3 +72,12 @@ def test_fit_errors_without_nodes_and_for_all_nodes():
     assert str(FitErrors.for_all(FitError.of("gone"), 3)) == "0/3 nodes are unavailable: 3 gone."
     assert str(FitErrors(head="skipped")) == "skipped"
     assert str(FitErrors()) == "0/0 nodes are unavailable"
+
+
+def test_the_histogram_does_not_show_which_reason_came_up_first():
+    later, earlier = (
+        FitError((Status(Code.UNSCHEDULABLE, text),)) for text in ("zz-tie", "aa-tie")
+    )
+    both = FitErrors.for_all(later, 2).overlaid(np.array([False, True]), earlier)
+    assert later.reason_id < earlier.reason_id
+    assert both.histogram().most_common() == [("aa-tie", 1), ("zz-tie", 1)]

@@ -1,5 +1,6 @@
 """The ledger: stable names, only the requested events, and no cost when it is off."""
 
+import contextlib
 import json
 import types
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from pumice import Plugin, hookimpl
+from pumice.errors import PluginError
 from pumice.ledger import Ledger, plain
 from pumice.verdicts import NodeVerdicts
 from pumice_builtin_plugins.binpack import Binpack
@@ -19,7 +21,7 @@ from tests.framework._worlds import seeded_world
 EVENTS = {
     "question", "vote", "verdicts", "scores", "allocate", "pipeline", "evict", "unevict", "undo",
     "commit", "discard", "refuse", "keep", "merge", "bind", "plugin_error", "note", "search",
-    "action",
+    "repeat", "action",
 }  # fmt: skip
 POLICY = policy([Priority, Gang], [Predicates, Binpack])
 
@@ -42,6 +44,32 @@ def test_a_ledger_without_a_sink_stores_the_same_events():
     assert list(ledger.events()) == handed
     assert list(ledger.events()) == handed, "they may be read twice"
     assert ledger.sequence == len(handed)
+
+
+def test_questions_for_victims_are_stored_as_they_are_handed_on():
+    class Failing(Plugin):
+        @hookimpl
+        def reclaimable(self, reclaimer, candidates):
+            raise RuntimeError("boom")
+
+    def ask(ledger):
+        cluster = world().job("run", tasks=2, on=["a", "b"])
+        session = cluster.session(
+            policy([Priority, Gang], [Failing], on_plugin_error="isolate"), ledger=ledger
+        )
+        running = [task(session, "run-t-0"), task(session, "run-t-1")]
+        session.ask.preemptable(task(session, "j-t-0"), running)
+        with contextlib.suppress(PluginError):
+            session.ask.reclaimable(task(session, "j-t-0"), running)
+
+    handed = []
+    ask(Ledger(handed.append))
+    stored = Ledger()
+    ask(stored)
+    assert list(stored.events()) == handed
+    assert stored.sequence == len(handed)
+    votes = [(e["event"], e["point"]) for e in handed if e.get("point") == "preemptable"]
+    assert votes == [("vote", "preemptable"), ("vote", "preemptable"), ("question", "preemptable")]
 
 
 def test_a_ledger_with_a_sink_stores_nothing():

@@ -20,9 +20,7 @@ class RepeatedFailure:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        # A ledger of every vote is to have those about every task.
-        ledger = session.ledger
-        self._on = session.uses("victims") and (ledger is None or not ledger.records_alike)
+        self._on = session.uses("victims")
         self._task: Task | None = None
         self._errors: FitErrors | None = None
         self._state: Hashable = None
@@ -41,6 +39,7 @@ class RepeatedFailure:
             and _are_alike(last, task)
             and self._session.queries.same_class(last, task)
             and _same_verdicts(self._errors, _recorded_errors(task))
+            and _may_repeat(self._session, task, last)
         )
 
     def record(self, task: Task, victims: object = None) -> None:
@@ -59,6 +58,7 @@ class RepeatedFailure:
 class _Refused(NamedTuple):
     """A task for which the plugins allowed no victim on any node."""
 
+    task: Task
     state: Hashable
     rows: np.ndarray
     """The nodes that were tried."""
@@ -86,12 +86,17 @@ class NoVictims:
 
     def like(self, task: Task, victims: object, groups: Sequence[np.ndarray]) -> Attempt | None:
         """The attempt of a task that failed on these nodes as this one would; None: none did."""
-        if not self._on or not self._refused or self._is_recorded(task):
+        if not self._on or not self._refused:
             return None
-        refused = self._refused.get(self._key(task, victims))
-        if refused is None or refused.state != _state_of(self._session):
+        session, refused = self._session, self._refused.get(self._key(task, victims))
+        if (
+            refused is None
+            or refused.state != _state_of(session)
+            or not np.array_equal(refused.rows, _joined(groups))
+            or not _may_repeat(session, task, refused.task)
+        ):
             return None
-        return refused.attempt if np.array_equal(refused.rows, _joined(groups)) else None
+        return refused.attempt
 
     def record(
         self, task: Task, victims: object, groups: Sequence[np.ndarray], attempt: Attempt
@@ -100,15 +105,16 @@ class NoVictims:
         if not self._on or attempt.tried or self._session.queries.has_live_filters(task):
             return
         state = _state_of(self._session)
-        self._refused[self._key(task, victims)] = _Refused(state, _joined(groups), attempt)
-
-    def _is_recorded(self, task: Task) -> bool:
-        ledger = self._session.ledger
-        return ledger is not None and ledger.records(task.job)
+        self._refused[self._key(task, victims)] = _Refused(task, state, _joined(groups), attempt)
 
     def _key(self, task: Task, victims: object) -> Hashable:
         keys = tuple(plugin.preemptor_key(task) for plugin in self._keyed)
         return id(victims), self._session.queries.class_id(task), task.vector.tobytes(), keys
+
+
+def _may_repeat(session: Session, task: Task, other: Task) -> bool:
+    """Whether the ledger, if there is one, has the votes about the other task."""
+    return session.ledger is None or session.ledger.repeats(task, other)
 
 
 def _state_of(session: Session) -> Hashable:

@@ -233,7 +233,7 @@ class KaiPredicates(Plugin):
             result[:] = self._capacity_status(task, job, nodes, int(nodes.rows[0]))
             return result
         sizes = nodes.take(self._gpu_memory)
-        for size in np.unique(sizes).tolist():
+        for size in sorted(set(sizes.tolist())):
             where = sizes == size
             result[where] = self._capacity_status(task, job, nodes, int(nodes.rows[where][0]))
         return result

@@ -1,6 +1,7 @@
 """kube-apiserver and etcd for the tests: those at hand, else built once from the Go module here.
 
-Looks in ``$KUBEBUILDER_ASSETS``, then in the cache. ``python binaries.py`` builds into the cache.
+Looks in ``$KUBEBUILDER_ASSETS``, else in the cache. ``python binaries.py`` builds into the cache;
+with ``--peer`` the default kube-scheduler, too, which only the benchmark needs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -18,8 +20,10 @@ NAMES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
 }
-"""The binaries, and their packages."""
-BUILD = "make control-plane"
+"""The binaries of the control plane, and their packages."""
+PEER = {"kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler"}
+"""The scheduler that Pumice is compared with."""
+BUILD, BUILD_PEER = "make control-plane", "make kube-scheduler"
 GO = (1, 26)
 
 
@@ -40,25 +44,23 @@ def cache() -> Path:
     return Path(base) / "pumice" / "k8s" / version()
 
 
-def find() -> Path | None:
+def find(names: Iterable[str] = NAMES) -> Path | None:
     """The folder with the binaries, if there is one."""
     given = os.environ.get("KUBEBUILDER_ASSETS")
-    for folder in [Path(given)] if given else [cache()]:
-        if all(os.access(folder / name, os.X_OK) for name in NAMES):
-            return folder
-    return None
+    folder = Path(given) if given else cache()
+    return folder if all(os.access(folder / name, os.X_OK) for name in names) else None
 
 
-def find_or_build() -> Path:
+def find_or_build(packages: Mapping[str, str] = NAMES) -> Path:
     """The folder with the binaries, which are built first if need be.
 
     :raises NoControlPlaneError: there are none and Go is missing or too old.
     """
-    folder = find()
+    folder = find(packages)
     if folder is None:
         if os.environ.get("KUBEBUILDER_ASSETS"):
-            raise NoControlPlaneError(f"$KUBEBUILDER_ASSETS lacks {' or '.join(NAMES)}")
-        build()
+            raise NoControlPlaneError(f"$KUBEBUILDER_ASSETS lacks {' or '.join(packages)}")
+        build(packages)
     return folder or cache()
 
 
@@ -72,8 +74,8 @@ def go_version() -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def build() -> None:
-    """Build the binaries into the cache; one process at a time does.
+def build(packages: Mapping[str, str]) -> None:
+    """Build binaries into the cache; one process at a time does.
 
     :raises NoControlPlaneError: Go is missing or too old, or the build fails.
     """
@@ -81,8 +83,8 @@ def build() -> None:
     if have is None or have < GO:
         shown = "there is none" if have is None else f"this is {have[0]}.{have[1]}"
         raise NoControlPlaneError(
-            f"building kube-apiserver needs Go {GO[0]}.{GO[1]} ({shown}); "
-            "or name a folder with kube-apiserver and etcd: KUBEBUILDER_ASSETS=…"
+            f"building {' and '.join(packages)} needs Go {GO[0]}.{GO[1]} ({shown}); "
+            "or name a folder with them: KUBEBUILDER_ASSETS=…"
         )
     folder = cache()
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +96,7 @@ def build() -> None:
     settings = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false -p=2"}
     with open(folder / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for name, package in NAMES.items():
+        for name, package in packages.items():
             target = folder / name
             if target.exists():
                 continue
@@ -110,6 +112,6 @@ def build() -> None:
 
 if __name__ == "__main__":
     try:
-        print(find_or_build())
+        print(find_or_build({**NAMES, **PEER} if "--peer" in sys.argv[1:] else NAMES))
     except NoControlPlaneError as error:
         sys.exit(f"error: {error}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from loguru import logger
 
 from pumice import Bind, Decisions, Eviction, EvictionLog, Pod
 from pumice_kubernetes.bind_requests import NO_BINDER, request_bind, with_group_ids
@@ -20,6 +22,9 @@ _KAI = "scheduling.run.ai"
 _GONE, _CONFLICT, _TOO_MANY = 404, 409, 429
 _FIRST_RETRY, _LAST_RETRY = 2.0, 60.0
 """Seconds after which a refused eviction may be tried again."""
+
+_MOST_LINES = 10
+"""Of the log for one cycle; the reasons of the jobs have them all."""
 
 
 @dataclass
@@ -42,24 +47,38 @@ class Actor:
         metrics: Metrics,
         *,
         served: Callable[[str, str], Served | None] = lambda group, plural: None,
+        calm: asyncio.Event | None = None,
     ) -> None:
         self._client = client
         self._store = store
         self._inventory = inventory
         self._metrics = metrics
         self._served = served
+        self._calm = calm or asyncio.Event()
+        """Cleared while decisions are carried out."""
         self._refused: dict[str, Refused] = {}
         """By uid of a pod."""
         self._queues: dict[str, str] = {}
         """The queue of each job in the last cycle."""
+        self._told: set[str] = set()
+        """Jobs that were refused something in the last cycle, which is in the log."""
 
     async def carry_out(
         self, decisions: Decisions, now: float, may_act: Callable[[], bool]
     ) -> None:
         """Carry out binds and evictions; a refused one is taken out and in its job's reason.
 
-        ``may_act``: whether this process is still the leader; asked before each part.
+        ``may_act``: whether this process is still the leader; asked before each bind.
         """
+        self._calm.clear()
+        try:
+            await self._carry_out(decisions, now, may_act)
+        finally:
+            self._calm.set()
+
+    async def _carry_out(
+        self, decisions: Decisions, now: float, may_act: Callable[[], bool]
+    ) -> None:
         reasons: dict[str, list[str]] = defaultdict(list)
         self._queues = {state.job: state.queue for state in decisions.jobs}
         if may_act():
@@ -67,8 +86,8 @@ class Actor:
             self._roll_back(decisions, lost)
         else:
             decisions.evictions, decisions.pipelined = [], []
-        bound = await self._bind(decisions.binds, now, reasons) if may_act() else []
-        decisions.binds = bound
+        decisions.binds = await self._bind(decisions.binds, now, reasons, may_act)
+        self._tell(reasons)
         decisions.jobs = [
             replace(state, reason="; ".join([*reasons[state.job], *filter(None, [state.reason])]))
             if state.job in reasons
@@ -76,10 +95,23 @@ class Actor:
             for state in decisions.jobs
         ]
 
+    def _tell(self, reasons: Mapping[str, Sequence[str]]) -> None:
+        """Log which jobs were refused something, once as long as that goes on."""
+        new = [job for job in reasons if job not in self._told]
+        for job in new[:_MOST_LINES]:
+            logger.warning("{}: {}", job or "evictions", reasons[job][0])
+        if len(new) > _MOST_LINES:
+            logger.warning("{} more jobs were refused something", len(new) - _MOST_LINES)
+        self._told = set(reasons)
+
     # -- binds
 
     async def _bind(
-        self, binds: Sequence[Bind], now: float, reasons: dict[str, list[str]]
+        self,
+        binds: Sequence[Bind],
+        now: float,
+        reasons: dict[str, list[str]],
+        may_act: Callable[[], bool],
     ) -> list[Bind]:
         """Send the binds; returns those that the cluster accepted."""
         pods = self._store.tables["pods"]
@@ -88,9 +120,13 @@ class Actor:
         sharing = set()
         if binder is None:
             sharing = {pods[b.uid].group for b in binds if b.gpu_groups and b.uid in pods}
-        outcomes = await asyncio.gather(
-            *(self._bind_one(b, pods.get(b.uid), sharing, binder) for b in binds)
-        )
+
+        async def send(bind: Bind) -> str:
+            if not may_act():
+                return "this process is no longer the leader"
+            return await self._bind_one(bind, pods.get(bind.uid), sharing, binder)
+
+        outcomes = await self._client.each(send, binds)
         accepted = []
         for bind, problem in zip(binds, outcomes, strict=True):
             pod = pods.get(bind.uid)

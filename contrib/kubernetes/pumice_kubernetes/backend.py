@@ -26,6 +26,20 @@ NAMES = ("pumice",)
 """The schedulerName of pods that are scheduled where the policy names none."""
 
 
+def is_quiet(decisions: Decisions) -> bool:
+    """Whether a cycle has decided nothing, and no job waits or lacks tasks that it needs.
+
+    Such a cluster stays as it is until something comes; a job that waits may have its turn later.
+    """
+    acts = decisions.binds or decisions.evictions or decisions.pipelined
+    if acts or decisions.eviction_log.reservations:
+        return False
+    return all(
+        not state.pending and not state.reason and state.stale_since is None
+        for state in decisions.jobs
+    )
+
+
 class KubernetesBackend:
     """Schedules the pods of a Kubernetes cluster."""
 
@@ -46,6 +60,8 @@ class KubernetesBackend:
         self._changed = threading.Condition()
         self._stopping = False
         self._seen = -1
+        self._is_quiet = False
+        """Whether the last cycle has left nothing that time alone could change."""
         self._last = float("-inf")
         self._opened = 0.0
         self._connection = connect(options.kubeconfig, options.context)
@@ -97,6 +113,7 @@ class KubernetesBackend:
         What the cluster refuses is taken out of the decisions, and the reason of its job says why.
         """
         decided = time.perf_counter()
+        self._is_quiet = is_quiet(decisions)
         self.metrics.took(CYCLE, decided - self._opened)
         self._thread.last_cycle = time.monotonic()
         if not self._dry_run:
@@ -121,7 +138,7 @@ class KubernetesBackend:
         """Wait until a cycle is due; False: the backend was stopped.
 
         A cycle is due when something has changed, at most every ``period``, at least every
-        ``idle``, and only while this process is the leader.
+        ``idle`` (``quiet`` while no job waits), and only while this process is the leader.
         """
         self._thread.start()
         with self._changed:
@@ -144,8 +161,10 @@ class KubernetesBackend:
                 self.inventory.log = None  # another one may evict meanwhile; nominations say it
             return 1.0
         since = time.monotonic() - self._last
-        changed = self.store.changes != self._seen
-        return (self._period if changed else self._options.idle) - since
+        if self.store.changes != self._seen:
+            return self._period - since
+        options = self._options
+        return (max(options.idle, options.quiet) if self._is_quiet else options.idle) - since
 
     def _notify(self) -> None:
         with self._changed:

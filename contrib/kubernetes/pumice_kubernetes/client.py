@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
+from loguru import logger
 from msgspec import Raw, Struct
 
 from pumice_kubernetes.auth import Connection
+from pumice_kubernetes.connections import Connections
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
 _WATCH_GRACE = 30.0
 """Seconds that a watch may stay open beyond the time at which the server should have ended it."""
 UNREACHABLE = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """What a request raises when no answer came."""
+
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class ApiError(Exception):
@@ -87,15 +93,20 @@ class Client:
 
     def __init__(self, connection: Connection, *, in_flight: int = 64) -> None:
         self._connection = connection
+        self.in_flight = in_flight
+        """How many requests may be under way at once."""
+        self._slots = asyncio.Semaphore(in_flight)
+        self._connections = Connections(connection.server, connection.ssl)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=connection.ssl, limit=0, keepalive_timeout=60),
             headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-            timeout=_TIMEOUT,
         )
-        self._in_flight = asyncio.Semaphore(in_flight)
+        self._answers = True
+        """Whether the last request got an answer."""
 
     async def close(self) -> None:
         """End all connections."""
+        await self._connections.close()
         await self._session.close()
 
     async def request(
@@ -110,23 +121,49 @@ class Client:
         """The body of the answer.
 
         :raises ApiError: the server refused.
+        :raises UNREACHABLE: no answer came; that is logged here, once until one comes.
         """
         headers = self._connection.headers()
         data = None
         if body is not None:
             data = msgspec.json.encode(body)
             headers["Content-Type"] = content_type
-        url = self._connection.server + path
-        async with (
-            self._in_flight,
-            self._session.request(
-                method, url, data=data, params=params, headers=headers, allow_redirects=False
-            ) as response,
-        ):
-            content = await response.read()
-            if response.status >= 300:
-                raise error_of(response.status, content)
-            return content
+        query = urlencode(params) if params else ""
+        try:
+            async with self._slots:
+                status, content = await self._connections.request(
+                    method, path, query, headers, data
+                )
+        except UNREACHABLE as error:
+            self._unanswered(error)
+            raise
+        if not self._answers:
+            self._answers = True
+            logger.warning("the API server answers again")
+        if status >= 300:
+            raise error_of(status, content)
+        return content
+
+    def _unanswered(self, error: BaseException) -> None:
+        """Log that the server does not answer, once for all who ask it."""
+        if self._answers:
+            self._answers = False
+            logger.warning("the API server does not answer: {}: {}", type(error).__name__, error)
+
+    async def each(self, work: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
+        """What ``work`` gives for each item; as many at once as requests may be under way.
+
+        Requests of others, such as the renewal of the lease, get their turn meanwhile.
+        """
+        outcomes: dict[int, T] = {}
+        left = iter(enumerate(items))
+
+        async def take_next() -> None:
+            for number, item in left:
+                outcomes[number] = await work(item)
+
+        await asyncio.gather(*(take_next() for _ in range(min(self.in_flight, len(items)))))
+        return [outcomes[number] for number in range(len(items))]
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> Any:
         """The answer to a GET, decoded."""
@@ -153,7 +190,16 @@ class Client:
         """What has happened since a version, line by line, until the server ends it.
 
         :raises ApiError: the server refused at once; a later error is an event.
+        :raises UNREACHABLE: the connection was lost; that is logged as for a request.
         """
+        try:
+            async for event in self._watch(path, version, seconds):
+                yield event
+        except UNREACHABLE as error:
+            self._unanswered(error)
+            raise
+
+    async def _watch(self, path: str, version: str, seconds: int) -> AsyncIterator[EventWire]:
         params = {
             "watch": "true",
             "allowWatchBookmarks": "true",

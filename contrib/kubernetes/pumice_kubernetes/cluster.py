@@ -112,7 +112,14 @@ class ClusterThread:
         options = self._options
         client = Client(self._connection, in_flight=options.in_flight)
         self.writer = Writer(client)
-        self.actor = Actor(client, self._store, self._inventory, self._metrics, served=self.served)
+        self.actor = Actor(
+            client,
+            self._store,
+            self._inventory,
+            self._metrics,
+            served=self.served,
+            calm=self.writer.calm,
+        )
         tasks: list[asyncio.Task[Any]] = []
         runner = None
         try:
@@ -163,10 +170,9 @@ class ClusterThread:
             try:
                 served = await served_resources(client)
             except (ApiError, *UNREACHABLE) as error:
-                text = f"{type(error).__name__}: {error}"
-                if text != trouble:
-                    logger.warning("the API server does not say what it serves: {}", text)
-                trouble = text
+                if isinstance(error, ApiError) and str(error) != trouble:
+                    trouble = str(error)
+                    logger.warning("the API server does not say what it serves: {}", trouble)
                 await asyncio.sleep(backoff.next())
                 continue
             backoff.reset()
@@ -187,9 +193,12 @@ class ClusterThread:
                 task.cancel()
                 del self._reflectors[resource]
                 if resource not in now:
+                    logger.info("{} is no longer served", resource.label)
                     self._store.forget(reflector.served)
         for resource, one in now.items():
             if resource not in self._reflectors:
+                if self.synced:
+                    logger.info("{} is served from now on", resource.label)
                 reflector = Reflector(client, one, self._store)
                 self._reflectors[resource] = reflector, asyncio.create_task(reflector.run())
 
@@ -202,7 +211,7 @@ class ClusterThread:
 
     def _illness(self) -> str:
         silent = time.monotonic() - self.last_cycle
-        limit = 10 * self._options.idle + 60
+        limit = 10 * max(self._options.idle, self._options.quiet) + 60
         if self.is_leader() and self.synced and silent > limit:
             return f"no cycle for {silent:.0f} s"
         return ""

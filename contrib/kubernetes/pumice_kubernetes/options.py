@@ -28,7 +28,10 @@ class KubernetesOptions(OptionsModel):
         "", description="host:port of /healthz, /readyz and /metrics; unset: not served."
     )
     idle: Duration = Field(
-        30.0, gt=0, description="Longest time from one cycle to the next if nothing changes."
+        30.0, gt=0, description="Longest time from one cycle to the next while jobs wait."
+    )
+    quiet: Duration = Field(
+        300.0, gt=0, description="The same if, besides, no job waits and nothing was decided."
     )
     in_flight: int = Field(64, ge=1, description="How many requests are under way at once.")
     discovery: Duration = Field(

@@ -122,8 +122,8 @@ class Reflector:
                 if error.status in _NOT_SERVED and not self.served.resource.required:
                     self.synced.set()  # scheduling goes on without it
                 await self._pause(str(error))
-            except UNREACHABLE as error:
-                await self._pause(f"{type(error).__name__}: {error}")
+            except UNREACHABLE:
+                await self._sleep(self._backoff.next())
 
     @property
     def _label(self) -> str:

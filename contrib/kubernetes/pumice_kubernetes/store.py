@@ -28,6 +28,8 @@ from pumice_kubernetes.reflector import MetaWire
 from pumice_kubernetes.resources import Resource, Served
 
 _JOB = msgspec.json.Decoder(BatchJob)
+_MOST_ENDED = 4096
+"""Deletions that are remembered, so that an older event that comes late brings nothing back."""
 _MOST_PARTS = 1024
 """Pods come and go for months, and times and conditions of gone ones are never read again."""
 
@@ -73,6 +75,8 @@ class Store:
         self._plain: set[str] = set()
         """Uids of pods that name no PodGroup."""
         self._entries: defaultdict[Resource, dict[str, Entry]] = defaultdict(dict)
+        self._ended: dict[str, None] = {}
+        """Uids of objects whose deletion was seen, the latest last."""
         self._names = frozenset(scheduler_names)
         self._pool = Pool(_MOST_PARTS)
         self.default_queue = default_queue
@@ -91,6 +95,8 @@ class Store:
         entries = self._entries[served.resource]
         old = entries.get(meta.key)
         version = int(meta.resource_version or 0)
+        if meta.uid in self._ended:
+            return
         if old is not None and old.uid == meta.uid and version <= old.version:
             return
         key, fact = self._read(served.resource, meta, raw)
@@ -107,7 +113,11 @@ class Store:
         self._notify()
 
     def remove(self, served: Served, key: str, uid: str = "") -> None:
-        """An object that is gone."""
+        """An object that is gone; with ``uid`` by an event, so that this one never comes back."""
+        if uid:
+            self._ended[uid] = None
+            if len(self._ended) > _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
         entries = self._entries[served.resource]
         old = entries.get(key)
         if old is None or (uid and old.uid != uid):

@@ -43,21 +43,27 @@ class Writer:
         self._shown: dict[str, tuple[str, str]] = {}
         """By uid of a pod: the message and the nominated node that were written last."""
         self._trouble = ""
+        self.calm = asyncio.Event()
+        """While it is not set, binds have precedence: one worker goes on, so that none starves."""
+        self.calm.set()
 
     async def run(self) -> None:
         """Send what is due until cancelled."""
-        await asyncio.gather(*(self._work() for _ in range(self._workers)))
+        await asyncio.gather(*(self._work(number) for number in range(self._workers)))
 
     async def drained(self) -> None:
         """Wait until everything is sent."""
         while self._due or self._sending:
             await asyncio.sleep(0.01)
 
-    async def _work(self) -> None:
+    async def _work(self, number: int) -> None:
         while True:
-            while (key := self._next()) is None:
-                self._some.clear()
-                await self._some.wait()
+            while (key := self._next()) is None or (number and not self.calm.is_set()):
+                if key is None:
+                    self._some.clear()
+                    await self._some.wait()
+                else:
+                    await self.calm.wait()
             write = self._due.pop(key)
             self._sending.add(key)
             try:
@@ -78,6 +84,8 @@ class Writer:
             return  # the object is gone, or has changed; its next version is decided anew
         if isinstance(error, ApiError) and (error.status, key[0]) == (422, "pod"):
             return  # the pod was bound meanwhile, and takes no nomination any more
+        if not isinstance(error, ApiError):
+            return  # the client has logged it
         trouble = f"{key[0]}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble

@@ -23,7 +23,7 @@ class RunningScheduler:
     ) -> None:
         preset = None if policy else "pumice"
         chosen = load_policy(policy, preset=preset, overrides=["scheduler.period=0.05"])
-        given = {"leader_election": False, "idle": 1, "discovery": 0.5, **options}
+        given = {"leader_election": False, "idle": 1, "quiet": 1, "discovery": 0.5, **options}
         self.backend = KubernetesBackend.from_options(
             {"kubeconfig": str(kubeconfig), **given}, chosen, dry_run=dry_run
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from _fake_api import FakeApi, fake_api
+from _fake_api import FakeApi, fake_api, until
 from _objects import pod
 from test_inventory import NOW, World
 
@@ -203,3 +203,43 @@ def test_who_has_lost_the_lease_does_nothing(world: World) -> None:
     api = carry_out(world, decisions, lambda api: None, leader=False)
     assert not api.requests
     assert [decisions.binds, decisions.evictions, decisions.pipelined] == [[], [], []]
+
+
+def many_binds(world: World, count: int) -> Decisions:
+    for i in range(count):
+        world.put(pod(f"m{i}", "x"))
+    world.snapshot()
+    return Decisions(binds=[Bind(f"x/m{i}", f"uid-m{i}", "n1") for i in range(count)])
+
+
+def test_who_loses_the_lease_meanwhile_sends_no_more_binds(world: World) -> None:
+    async def run() -> tuple[Decisions, int]:
+        async with fake_api() as (api, client):
+            decisions = many_binds(world, 300)
+            for i in range(300):
+                api.answers[binding(f"m{i}")] = lambda _: OK
+            actor = Actor(client, world.store, world.live, Metrics())
+            await actor.carry_out(decisions, NOW, lambda: len(api.requests) < 100)
+            return decisions, len(api.requests)
+
+    decisions, sent = asyncio.run(run())
+    assert 100 <= sent < 300
+    assert len(decisions.binds) == sent
+
+
+def test_a_renewal_of_the_lease_does_not_wait_for_all_binds(world: World) -> None:
+    async def run() -> int:
+        async with fake_api() as (api, client):
+            decisions = many_binds(world, 1000)
+            for i in range(1000):
+                api.answers[binding(f"m{i}")] = lambda _: OK
+            api.answers["GET", "/lease"] = lambda _: (200, {})
+            actor = Actor(client, world.store, world.live, Metrics())
+            binds = asyncio.create_task(actor.carry_out(decisions, NOW, lambda: True))
+            await until(lambda: len(api.requests) > 0)
+            await client.get("/lease")
+            before = len(api.requests)
+            await binds
+            return before
+
+    assert asyncio.run(run()) < 500

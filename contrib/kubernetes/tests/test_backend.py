@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,15 @@ from typing import Any
 import pytest
 from test_auth import config
 
-from pumice import EvictionLog, PumiceError, load_policy
+from pumice import (
+    Bind,
+    Decisions,
+    EvictionLog,
+    JobState,
+    PumiceError,
+    Reservation,
+    load_policy,
+)
 from pumice_kubernetes.backend import KubernetesBackend
 
 
@@ -33,6 +42,40 @@ def test_a_cycle_is_due_when_something_has_changed_and_the_period_is_over(tmp_pa
     assert 1 < one._pause() <= 2
     one._last = time.monotonic() - 3
     assert one._pause() <= 0
+
+
+RUNS = JobState("x/g", "red", "Running", 8, 0, "")
+
+
+def test_a_cycle_is_due_seldom_while_nothing_waits(tmp_path: Path) -> None:
+    one = backend(tmp_path, dry_run=True)
+    one.snapshot()
+    one.apply(Decisions(jobs=[RUNS]))
+    one._last = time.monotonic()
+    assert 299 < one._pause() <= 300
+    one.store.changes += 1
+    assert one._pause() <= 2
+
+
+@pytest.mark.parametrize(
+    "decisions",
+    [
+        Decisions(jobs=[RUNS, replace(RUNS, pending=1)]),
+        Decisions(jobs=[replace(RUNS, reason="its queue is over its limit")]),
+        Decisions(jobs=[replace(RUNS, stale_since=1.0)]),
+        Decisions(jobs=[RUNS], binds=[Bind("x/g-0", "u", "n1")]),
+        Decisions(eviction_log=EvictionLog({"x/g": Reservation("x/g", (), 1.0)})),
+    ],
+    ids=["a task waits", "a job waits", "a gang is below its minimum", "a bind", "room is held"],
+)
+def test_a_cycle_is_due_soon_while_time_may_change_something(
+    tmp_path: Path, decisions: Decisions
+) -> None:
+    one = backend(tmp_path, dry_run=True)
+    one.snapshot()
+    one.apply(decisions)
+    one._last = time.monotonic()
+    assert 19 < one._pause() <= 20
 
 
 def test_a_cycle_is_due_now_and_then_even_if_nothing_changes(tmp_path: Path) -> None:

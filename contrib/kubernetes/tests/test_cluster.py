@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _control_plane import POWERLESS, ApiRefusedError, ControlPlane, Kubelet, wait_for
+from _control_plane import ApiRefusedError, ControlPlane, Kubelet, wait_for
 from _objects import node, pod
 from _scheduler import RunningScheduler
-from loguru import logger
 
 import pumice
 
@@ -139,14 +137,26 @@ def members(annotation: str, name: str, count: int) -> list[dict[str, Any]]:
     return [pod(f"{name}-{i}", "x", annotations={annotation: name}) for i in range(count)]
 
 
+def volcano_queue(name: str) -> dict[str, Any]:
+    meta, spec = {"name": name}, {"weight": 1}
+    return {"apiVersion": f"{VOLCANO}/v1beta1", "kind": "Queue", "metadata": meta, "spec": spec}
+
+
+def kai_queue(name: str, parent: str = "") -> dict[str, Any]:
+    share = {"quota": 4000, "limit": -1, "overQuotaWeight": 1}
+    spec: dict[str, Any] = {"resources": {"cpu": share, "memory": {**share, "quota": -1}}}
+    spec |= {"parentQueue": parent} if parent else {}
+    meta = {"name": name}
+    return {"apiVersion": f"{KAI}/v2", "kind": "Queue", "metadata": meta, "spec": spec}
+
+
 @pytest.mark.long
 def test_reclaim_with_volcanos_resources(
     cluster: ControlPlane, create: Create, crds: Crds, kubelet: Kubelet, schedule: Schedule
 ) -> None:
     crds(VOLCANO)
     version, mark = "v1beta1", "scheduling.k8s.io/group-name"
-    queue = {"apiVersion": f"{VOLCANO}/{version}", "kind": "Queue", "spec": {"weight": 1}}
-    create(node("n1", "8"), *({**queue, "metadata": {"name": n}} for n in ("red", "blue")))
+    create(node("n1", "8"), volcano_queue("red"), volcano_queue("blue"))
     create(podgroup(VOLCANO, version, "r", "red", 1), *members(mark, "r", 8))
     scheduler = schedule()
     wait_for(lambda: running(cluster, "r-") == 8)
@@ -165,14 +175,7 @@ def test_reclaim_with_kais_resources(
     crds(KAI)
     mark = "pod-group-name"
 
-    def queue(name: str, parent: str = "") -> dict[str, Any]:
-        share = {"quota": 4000, "limit": -1, "overQuotaWeight": 1}
-        spec = {"resources": {"cpu": share, "memory": {**share, "quota": -1}}}
-        spec |= {"parentQueue": parent} if parent else {}  # type: ignore[dict-item]
-        meta = {"name": name}
-        return {"apiVersion": f"{KAI}/v2", "kind": "Queue", "metadata": meta, "spec": spec}
-
-    create(node("n1", "8"), queue("top"), queue("red", "top"), queue("blue", "top"))
+    create(node("n1", "8"), kai_queue("top"), *(kai_queue(name, "top") for name in ("red", "blue")))
     create(podgroup(KAI, "v2alpha2", "r", "red", 1), *members(mark, "r", 8))
     scheduler = schedule()
     wait_for(lambda: running(cluster, "r-") == 8)
@@ -231,134 +234,6 @@ def without_pdb(folder: Path) -> Path:
     path = folder / "policy.toml"
     path.write_text(preset.read_text().replace('    "pdb",\n', ""))
     return path
-
-
-@pytest.mark.long
-def test_a_pod_that_another_scheduler_binds_meanwhile_is_bound_once(
-    cluster: ControlPlane, create: Create, schedule: Schedule
-) -> None:
-    create(node("n1", "8"), node("n2", "8"))
-    scheduler = schedule()
-    cycles(scheduler, 1)
-    send = scheduler.backend._thread.actor._client.request
-
-    async def late(method: str, path: str, body: Any = None, **more: Any) -> bytes:
-        if path.endswith("/g-0/binding"):
-            other = {"metadata": {"name": "g-0"}, "target": {"kind": "Node", "name": "n2"}}
-            cluster.request("POST", path, {"apiVersion": "v1", "kind": "Binding", **other})
-        return await send(method, path, body, **more)
-
-    scheduler.backend._thread.actor._client.request = late  # type: ignore[method-assign]
-    create(*gang("g", 2, 1))
-    wait_for(lambda: len(placed(cluster)) == 2)
-    assert placed(cluster)["g-0"] == "n2"
-    assert any("bound or replaced meanwhile" in reason for reason in reasons(scheduler))
-    assert [bind.task for bind in scheduler.binds] == ["x/g-1"]
-
-
-@pytest.mark.long
-def test_the_api_server_is_killed_and_comes_back(
-    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
-) -> None:
-    create(node("n1", "8"), *gang("g", 2, 2))
-    scheduler = schedule()
-    wait_for(lambda: running(cluster, "g-") == 2)
-    cluster.kill_server()
-    cycles(scheduler, 2)
-    cluster.start_server()
-    create(*gang("h", 2, 2))
-    wait_for(lambda: running(cluster, "h-") == 2, 60)
-    assert len(scheduler.binds) == 4
-
-
-@pytest.mark.long
-def test_the_api_server_is_killed_while_a_gang_is_bound(
-    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
-) -> None:
-    create(node("n1", "8"))
-    scheduler = schedule(in_flight=1)
-    cycles(scheduler, 1)
-    client = scheduler.backend._thread.actor._client
-    send, sent = client.request, 0
-
-    async def fatal(method: str, path: str, body: Any = None, **more: Any) -> bytes:
-        nonlocal sent
-        if path.endswith("/binding"):
-            sent += 1
-            if sent == 4:
-                cluster.kill_server()
-        return await send(method, path, body, **more)
-
-    client.request = fatal  # type: ignore[method-assign]
-    create(*gang("g", 8, 8))
-    wait_for(lambda: any("no answer of the API server" in r for r in reasons(scheduler)))
-    cluster.start_server()
-    wait_for(lambda: running(cluster, "g-") == 8, 60)
-    tasks = [bind.task for bind in scheduler.binds]
-    assert len(tasks) == len(set(tasks))
-
-
-@pytest.mark.long
-def test_a_watch_that_has_expired(
-    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
-) -> None:
-    create(node("n1", "8"), *gang("g", 2, 2))
-    scheduler = schedule()
-    wait_for(lambda: running(cluster, "g-") == 2)
-    # The changes of the pods, so that their watch is at an old version after the restart.
-    thread = scheduler.backend._thread
-    reflector = next(r for res, (r, _) in thread._reflectors.items() if res.kind == "Pod")
-    old, expired = reflector._version, reflector.expired
-    create(*gang("h", 2, 2, scheduler="nobody"))
-    cluster.compact()
-    cluster.kill_server()
-    reflector._version = old
-    cluster.start_server()
-    cluster.request("DELETE", f"{PODS}/g-0", {"gracePeriodSeconds": 0})
-    create(*gang("i", 2, 2))
-    wait_for(lambda: running(cluster, "i-") == 2, 60)
-    assert reflector.expired > expired
-    assert {p.name for p in scheduler.backend.snapshot().pods.values()} >= {"g-1", "h-0", "i-0"}
-
-
-@pytest.mark.long
-def test_resources_that_are_served_later_are_read(
-    cluster: ControlPlane, create: Create, crds: Crds, schedule: Schedule
-) -> None:
-    create(node("n1", "8"))
-    scheduler = schedule()
-    cycles(scheduler, 1)
-    crds(VOLCANO)
-    queue = {"apiVersion": f"{VOLCANO}/v1beta1", "kind": "Queue", "metadata": {"name": "late"}}
-    create({**queue, "spec": {"weight": 1}})
-    wait_for(lambda: "late" in scheduler.backend.store.tables["queues"])
-
-
-@pytest.mark.long
-def test_rights_that_are_given_later(
-    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule
-) -> None:
-    create(node("n1", "8"), *gang("g", 2, 2))
-    lines: list[str] = []
-    sink = logger.add(lines.append, level="WARNING", format="{message}")
-    scheduler = schedule(token=POWERLESS)
-    wait_for(lambda: any(line.startswith("pods cannot be read") for line in lines))
-    time.sleep(2)
-    assert scheduler.history == []  # nothing is decided as long as pods are unknown
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
-    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "powerless"}
-    create(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": "late"},
-            "roleRef": {**role, "name": "pumice-scheduler"},
-            "subjects": [user],
-        }
-    )
-    wait_for(lambda: running(cluster, "g-") == 2, 60)
-    logger.remove(sink)
-    assert sum(line.startswith("pods cannot be read") for line in lines) == 1
 
 
 def test_a_dry_run_touches_nothing(

@@ -105,6 +105,23 @@ def test_the_end_of_an_earlier_object_of_the_name_does_not_remove_the_new_one(
     assert not world.snapshot().pods
 
 
+def test_an_event_from_before_its_end_brings_no_object_back(world: World) -> None:
+    item = pod("a", "x")
+    world.put(item)
+    world.remove("Pod", "x/a", "uid-a")
+    world.put(item)
+    assert not world.snapshot().pods
+    world.put({**item, "metadata": {**item["metadata"], "uid": "uid-of-the-next"}})
+    assert "uid-of-the-next" in world.snapshot().pods
+
+
+def test_what_a_list_lacked_may_come_back(world: World) -> None:
+    world.put(pod("a", "x"))
+    world.remove("Pod", "x/a")
+    world.put(pod("a", "x"))
+    assert "uid-a" in world.snapshot().pods
+
+
 def test_pods_of_other_schedulers_use_room_and_are_in_no_job(world: World) -> None:
     world.put(pod("a", "x", scheduler="default-scheduler", nodeName="n1"))
     named = {"scheduling.k8s.io/group-name": "g"}

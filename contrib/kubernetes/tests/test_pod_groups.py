@@ -10,15 +10,19 @@ from _control_plane import ApiRefusedError, ControlPlane, Kubelet, wait_for
 from _crds import OWN
 from _objects import node, pod
 from test_cluster import (
+    KAI,
+    VOLCANO,
     Crds,
     Create,
     Schedule,
     condition,
     cycles,
+    kai_queue,
     members,
     placed,
     podgroup,
     running,
+    volcano_queue,
 )
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.xdist_group("kubernetes"), pytest.mark.long]
@@ -63,6 +67,21 @@ def group(request: pytest.FixtureRequest, crds: Crds) -> Group:
     return native
 
 
+@pytest.fixture(params=["native", OWN, VOLCANO, KAI])
+def eight(request: pytest.FixtureRequest, crds: Crds) -> list[dict[str, Any]]:
+    """A gang of eight by each of the kinds of pod groups, with what it needs."""
+    if request.param == "native":
+        return native("g", 8, 8)
+    crds(request.param)
+    if request.param == OWN:
+        return own("g", 8, 8)
+    if request.param == VOLCANO:
+        pods = members("scheduling.k8s.io/group-name", "g", 8)
+        return [volcano_queue("q"), podgroup(VOLCANO, "v1beta1", "g", "q", 8), *pods]
+    pods = members("pod-group-name", "g", 8)
+    return [kai_queue("q"), podgroup(KAI, "v2alpha2", "g", "q", 8), *pods]
+
+
 def scheduled(cluster: ControlPlane, name: str) -> dict[str, Any]:
     """The condition of a native pod group."""
     for one in cluster.get(f"{NATIVE_GROUPS}/{name}").get("status", {}).get("conditions") or ():
@@ -77,9 +96,13 @@ def phase(cluster: ControlPlane, name: str) -> str:
 
 
 def test_a_gang_of_eight_binds_whole_or_not_at_all(
-    cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule, group: Group
+    cluster: ControlPlane,
+    create: Create,
+    kubelet: Kubelet,
+    schedule: Schedule,
+    eight: list[dict[str, Any]],
 ) -> None:
-    create(node("n1", "4"), *group("g", 8, 8))
+    create(node("n1", "4"), *eight)
     scheduler = schedule()
     wait_for(lambda: condition(cluster, "g-0").get("message"))
     cycles(scheduler, 2)

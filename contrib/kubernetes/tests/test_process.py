@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,10 @@ def start(cluster: ControlPlane, tmp_path: Path) -> Iterator[Start]:
     config = cluster.kubeconfig(tmp_path / "kubeconfig")
     started: list[subprocess.Popen[str]] = []
 
-    def run(*settings: str) -> subprocess.Popen[str]:
-        command = [PUMICE, "-v", "run", "--backend", "kubernetes", "-o", "jsonl"]
+    def run(*settings: str, options: Sequence[str] = ()) -> subprocess.Popen[str]:
+        command = [PUMICE, "-v", "run", "--backend", "kubernetes", "-o", "jsonl", *options]
         command += ["--set", "scheduler.period=0.1"]
-        for setting in (f"kubeconfig={config}", "lease_duration=3", "idle=1", *settings):
+        for setting in (f"kubeconfig={config}", "lease_duration=3", "idle=1", "quiet=1", *settings):
             command += ["--backend-set", setting]
         log = open(tmp_path / f"log-{len(started)}", "w+")  # noqa: SIM115 # read at the end
         started.append(subprocess.Popen(command, stdout=log, stderr=log, text=True))
@@ -126,6 +126,36 @@ def test_pages_and_a_graceful_end(
     process.terminate()
     assert process.wait(30) == 0
     assert holder(cluster) == ""
+
+
+def test_the_page_shows_the_live_cluster(
+    cluster: ControlPlane, create: Any, kubelet: Kubelet, start: Start
+) -> None:
+    (port,) = free_ports(1)
+    create(node("n1", "8"), *gang("g", 2, 2, "red"), *gang("big", 1, 1, "blue", cpu="99"))
+    start(options=["--serve", f"127.0.0.1:{port}"])
+
+    def page(path: str) -> Any:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                text = answer.read().decode()
+        except (urllib.error.URLError, OSError):
+            return {}
+        return json.loads(text) if path.startswith("/api/") else text
+
+    def phases() -> dict[str, str]:
+        return {row["job"]: row["phase"] for row in page("/api/jobs").get("rows", ())}
+
+    wait_for(lambda: phases().get("x/g") == "Running", 60)
+    assert "<html" in page("/")
+    assert page("/api/about")["live"] is True
+    assert {row["queue"] for row in page("/api/queues?resource=cpu")["rows"]} >= {"blue", "red"}
+    assert {task["task"] for task in page("/api/node/n1")["rows"]} == {"x/g-0", "x/g-1"}
+    assert page("/api/explain/x/big")["verdict"] == "never"
+    before = page("/api/cycles")["rows"][-1]["cycle"]
+    create(*gang("h", 1, 1, "red"))
+    wait_for(lambda: phases().get("x/h") == "Running")
+    assert page("/api/cycles")["rows"][-1]["cycle"] > before
 
 
 def test_a_dump_is_scheduled_as_the_cluster_is(

@@ -68,7 +68,7 @@ def shadow(cluster: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Any]
             return json.loads(output.read_text())
         with output.open("w") as file:
             command = ("shadow", "-o", "json", "--set", "scheduler.period=0.2", *options)
-            started.append(PumiceProcess(config, "idle=1", command=command, output=file))
+            started.append(PumiceProcess(config, "idle=1", "quiet=1", command=command, output=file))
         return started[0]
 
     yield call

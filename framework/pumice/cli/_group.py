@@ -28,6 +28,10 @@ COMMANDS = {
         "pumice.cli.explain:command",
         "Explain why a job waits, runs or was evicted.",
     ),
+    "top": (
+        "pumice.cli.top.command:command",
+        "Show queues, nodes and jobs of each cycle in the terminal.",
+    ),
     "serve": ("pumice.cli.serve:command", "Show the cycles of a cluster on a web page."),
     "dump": ("pumice.cli.dump:command", "Write the objects of a live cluster to a file."),
     "shadow": (

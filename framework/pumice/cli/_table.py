@@ -6,7 +6,7 @@ Rich's tables take longer to lay out 18,000 rows than the scheduler takes to dec
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,14 +20,19 @@ _ELLIPSIS = "…"
 class Table:
     """Rows of plain text under a header, without borders. The first column does not wrap.
 
-    ``right`` names the columns of numbers. ``styles`` has the colour of a column's cells.
+    ``right`` names the columns of numbers. ``styles`` has the colour of a column's cells, or the
+    colours of their texts.
     """
 
     def __init__(
-        self, *columns: str, right: Sequence[str] = (), styles: dict[str, str] | None = None
+        self,
+        *columns: str,
+        right: Sequence[str] = (),
+        styles: Mapping[str, str | Mapping[str, str]] | None = None,
     ) -> None:
         self.columns = columns
         self.rows: list[list[str]] = []
+        self._last_layout: tuple[object, tuple[Any, list[int]]] | None = None
         self._right = [column in right for column in columns]
         self._colours = [(styles or {}).get(column) for column in columns]
 
@@ -36,20 +41,27 @@ class Table:
         self.rows.append([_plain(cell) for cell in cells])
 
     def lines(
-        self, width: int | None, *, one_line: bool = False, colour: bool = False
+        self,
+        width: int | None,
+        *,
+        one_line: bool = False,
+        colour: bool = False,
+        only: slice | None = None,
     ) -> Iterator[str]:
         """The lines of the table, without trailing spaces; ``width`` None: as wide as needed.
 
         With ``one_line``, each row is one line and what does not fit ends with an ellipsis.
+        ``only``: of the rows these, in columns that are wide enough for all.
         """
-        rows = [list(self.columns), *self.rows] if any(self.columns) else self.rows
+        has_head = any(self.columns)
+        rows = [list(self.columns), *self.rows] if has_head else self.rows
         if not rows:
             return
-        ascii_only = all(cell.isascii() for row in rows for cell in row)
-        measure = len if ascii_only else cell_len
-        widths = self._widths(rows, width, measure, one_line)
+        measure, widths = self._layout(rows, width, one_line)
+        if only is not None:
+            rows = [*rows[:has_head], *self.rows[only]]
         for number, row in enumerate(rows):
-            is_head = number == 0 and rows is not self.rows
+            is_head = number == 0 and has_head
             cells = [
                 _fold(cell, room, measure, one_line) for cell, room in zip(row, widths, strict=True)
             ]
@@ -71,13 +83,28 @@ class Table:
         for column, text in enumerate(texts[: last + 1]):
             spaces = " " * (widths[column] - measure(text))
             if colour and text and (is_head or self._colours[column]):
-                text = click.style(text, fg=self._colours[column], bold=is_head or None)
+                text = click.style(text, fg=self._colour(column, text), bold=is_head or None)
             if self._right[column]:
                 text = spaces + text
             elif column < last:
                 text += spaces
             parts.append(text)
         return (" " * GAP).join(parts).rstrip()
+
+    def _colour(self, column: int, text: str) -> str | None:
+        colour = self._colours[column]
+        return colour.get(text) if isinstance(colour, Mapping) else colour
+
+    def _layout(
+        self, rows: list[list[str]], width: int | None, one_line: bool
+    ) -> tuple[Any, list[int]]:
+        """How texts are measured, and the widths of the columns; stored for the next page."""
+        key = (len(rows), width, one_line)
+        if self._last_layout is None or self._last_layout[0] != key:
+            ascii_only = all(cell.isascii() for row in rows for cell in row)
+            measure = len if ascii_only else cell_len
+            self._last_layout = key, (measure, self._widths(rows, width, measure, one_line))
+        return self._last_layout[1]
 
     def _widths(
         self, rows: list[list[str]], width: int | None, measure: Any, one_line: bool

@@ -13,7 +13,7 @@ from pumice.backends.memory import MemoryBackend
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
 from pumice.cli._complete import complete_cluster, complete_codes
 from pumice.cli._options import now_option, output_option, policy_options
-from pumice.cli._output import print_json
+from pumice.cli._output import print_json, width
 from pumice.config import Policy, load_policy
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -218,7 +218,8 @@ def _print(
             explained = replace(explained, levels=(*explained.levels, tried))
         print_json(explained.to_dict())
         return
-    click.echo(explanation_text(explained, not_tried=changes.text if changes else ""))
+    tried_text = changes.text if changes else ""
+    click.echo(explanation_text(explained, not_tried=tried_text, columns=width()))
     about = [warning for warning in warnings if explained.job in warning]
     for warning in about:
         click.echo(f"warning: {warning}", err=True)
@@ -228,7 +229,7 @@ def _print_left_out(explained: Explanation, output: str) -> None:
     if output == "json":
         print_json(explained.to_dict())
     else:
-        click.echo(explanation_text(explained))
+        click.echo(explanation_text(explained, columns=width()))
 
 
 def _print_queue(cycle: ExplainedCycle, name: str, output: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pumice._replace import replace_file
+from pumice._replace import check_target, replace_file
 from pumice.cli._complete import complete_presets
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import print_json, print_table
@@ -88,6 +88,8 @@ def command(
     since the last checkpoint.
     """
     source, settings = trace_source(trace, given), settings_of(given)
+    for path in filter(None, (report, series)):
+        check_target(path)
     policies = policy_sources(files, presets, overrides)
     workload = load_workload(source, seeds[0])
     warn(workload.warnings)
@@ -100,6 +102,9 @@ def command(
     for outcome in outcomes:
         if outcome.faults:
             warn([f"{outcome.policy}: plugins or actions had {outcome.faults} faults"])
+        never = outcome.figures.get("starvation.never_started", 0)
+        if never and not settings.horizon:
+            warn([f"{outcome.policy}: {never:g} of {outcome.jobs} jobs never started"])
     if report is not None:
         title = f"{Path(trace).name}: {', '.join(policies_of(outcomes))}"
         notes = [_cluster_note(len(workload.nodes), given)]

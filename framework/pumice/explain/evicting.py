@@ -110,7 +110,8 @@ def _spared_by(
 ) -> tuple[str, str, int | None, int] | None:
     if record is None:
         return None
-    asked = {task.key for q in record.questions if q.action == action for task in q.candidates}
+    questions = [question for question in record.all_questions() if question.action == action]
+    asked = {task.key for question in questions for task in question.candidates}
     asked |= {name for name, spared in record.spared.items() if spared.action == action}
     own = tuple(victim for victim in victims if victim.task in asked)
     return next(iter(who_spares(own)), None)
@@ -120,7 +121,7 @@ def _numbers(record: JobRecord | None, action: str) -> dict[str, Any]:
     """What was tried, in counts."""
     if record is None:
         return {}
-    questions = [q for q in record.questions if q.action == action]
+    questions = [q for q in record.all_questions() if q.action == action]
     numbers: dict[str, Any] = {}
     if record.asked[action]:
         numbers["votes"] = record.asked[action]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice.combine import (
     All,
@@ -66,8 +66,7 @@ class Objection:
     """The first answer, where it is a text or a refusal."""
 
 
-@dataclass(slots=True)
-class VictimVote:
+class VictimVote(NamedTuple):
     """Which candidates one plugin names, of those that it was asked about."""
 
     plugin: str
@@ -76,8 +75,7 @@ class VictimVote:
     """None: it abstained."""
 
 
-@dataclass(slots=True)
-class VictimQuestion:
+class VictimQuestion(NamedTuple):
     """One question for victims, and how the plugins voted."""
 
     action: str
@@ -101,11 +99,33 @@ class Spared:
 
 
 @dataclass(slots=True)
+class Repeat:
+    """A task whose victims were not voted on, because the votes are those about another task."""
+
+    action: str
+    task: Task
+    other: Task
+    record: JobRecord
+    """The record of the other task's job."""
+    until: int
+    """How many questions that record had then."""
+
+    def questions(self) -> Iterator[VictimQuestion]:
+        """The questions as they would have been asked about the task."""
+        for question in self.record.questions(self.until):
+            if question.action == self.action and question.subject is self.other:
+                yield question._replace(subject=self.task)
+
+
+@dataclass(slots=True)
 class JobRecord:
     """What happened to one job in one cycle."""
 
     objections: dict[tuple[str, str, str], Objection] = field(default_factory=dict)
-    questions: list[VictimQuestion] = field(default_factory=list)
+    asked_rows: list[tuple[Any, ...]] = field(default_factory=list)
+    """The fields of each question for victims that was asked in the turn of the job, its votes as
+    tuples: a cycle asks very many, and few are read."""
+    repeats: list[Repeat] = field(default_factory=list)
     not_stored: Counter[str] = field(default_factory=Counter)
     """By action: victim votes beyond the limit."""
     asked: Counter[str] = field(default_factory=Counter)
@@ -119,6 +139,17 @@ class JobRecord:
     searches: dict[str, dict[str, int]] = field(default_factory=dict)
     """By action: how many plans were simulated, dropped before that, and refused after it."""
 
+    def questions(self, until: int | None = None) -> Iterator[VictimQuestion]:
+        """The first ``until`` questions for victims that were asked; None: all."""
+        for action, point, subject, candidates, allowed, votes in self.asked_rows[:until]:
+            voted = [VictimVote(*vote) for vote in votes]
+            yield VictimQuestion(action, point, subject, candidates, allowed, voted)
+
+    def all_questions(self) -> list[VictimQuestion]:
+        """The questions for victims of the job, those that were repeated included."""
+        repeated = [question for repeat in self.repeats for question in repeat.questions()]
+        return [*self.questions(), *repeated]
+
 
 class JobLedger(Ledger):
     """Records, for every job or for some, the objections that it met and what was tried for it.
@@ -129,7 +160,6 @@ class JobLedger(Ledger):
     """
 
     __slots__ = ("_action", "_focus", "_records", "_votes", "by_job", "served")
-    records_alike = False
 
     def __init__(self, jobs: Sequence[str] | None = None) -> None:
         """``jobs``: the uids of the jobs to record, in whose turns alone votes are; None: all."""
@@ -138,7 +168,7 @@ class JobLedger(Ledger):
         self._action = ""
         self._records = True
         """Whether votes are recorded at the moment."""
-        self._votes: list[VictimVote] = []
+        self._votes: list[tuple[str, int, Any]] = []
         self.by_job: dict[str, JobRecord] = {}
         """What happened to each job in this cycle."""
         self.served: dict[str, list[str]] = {}
@@ -198,6 +228,23 @@ class JobLedger(Ledger):
         if record is not None:
             record.searches[self._action] = counts
 
+    def repeats(self, task: Task, other: Task) -> bool:
+        """Refer to what was recorded about the other task."""
+        if task.job is other.job or not self.records(task.job):
+            return True
+        record, known = self.of(task.job), None
+        if other.job is not None:
+            known = self.by_job.get(other.job.uid)
+        if record is None or known is None:
+            return False
+        action = self._action
+        if any(row.action == action and row.other is other for row in record.repeats):
+            return True  # another task of the job was refused the same way
+        record.repeats.append(Repeat(action, task, other, known, len(known.asked_rows)))
+        record.asked[action] += known.asked[action]
+        record.not_stored[action] += known.not_stored[action]
+        return True
+
     # -- votes
 
     def voter(self, point: ExtensionPoint, impl: Impl, plugin: Plugin, tier: int) -> Impl:
@@ -224,22 +271,22 @@ class JobLedger(Ledger):
         name = point.name
 
         def asked(subject: Any, candidates: Sequence[Task]) -> Sequence[Task]:
-            if not self._records:
-                found: Sequence[Task] = plain(subject, candidates)
-                return found
-            self._votes = []
-            allowed: Sequence[Task] = combined(subject, candidates)
-            record = self.of(self.job or _job_of(subject))
-            if record is not None:
-                action = self._action
-                record.asked[action] += 1
-                if record.asked[action] <= _MOST_QUESTIONS:
-                    votes = self._votes
-                    record.questions.append(
-                        VictimQuestion(action, name, subject, candidates, allowed, votes)
-                    )
-                else:
-                    record.not_stored[action] += 1
+            allowed: Sequence[Task]
+            action, record = self._action, None
+            if self._records:
+                record = self.of(self.job or _job_of(subject))
+            if record is None:
+                allowed = plain(subject, candidates)
+                return allowed
+            record.asked[action] += 1
+            if record.asked[action] > _MOST_QUESTIONS:
+                record.not_stored[action] += 1
+                allowed = plain(subject, candidates)
+                return allowed
+            votes: list[tuple[str, int, Any]] = []
+            self._votes = votes
+            allowed = combined(subject, candidates)
+            record.asked_rows.append((action, name, subject, candidates, allowed, votes))
             return allowed
 
         return asked
@@ -255,7 +302,7 @@ class JobLedger(Ledger):
 
         def named(subject: Any, candidates: Sequence[Task]) -> Any:
             answer = ask(subject, candidates)
-            self._votes.append(VictimVote(plugin, tier, answer))
+            self._votes.append((plugin, tier, answer))
             return answer
 
         return named

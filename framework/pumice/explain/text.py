@@ -18,24 +18,30 @@ _ORDER = (
 )  # fmt: skip
 
 
-def explanation_text(explanation: Explanation, *, not_tried: str = "") -> str:
-    """All of it; the first line is the verdict with its code and what decides."""
+def explanation_text(
+    explanation: Explanation, *, not_tried: str = "", columns: int | None = None
+) -> str:
+    """All of it, in at most so many columns but for the first line.
+
+    That is the verdict with its code and what decides.
+    """
     lines = [verdict_line(explanation), ""]
+    columns = min(columns or _WIDTH, _WIDTH)
     width = max((len(level.level) for level in explanation.levels), default=0)
     for level in explanation.levels:
-        lines += _level(level, width)
+        lines += _level(level, width, columns)
     if explanation.victims:
-        lines += ["", *_victims(explanation.victims)]
+        lines += ["", *_victims(explanation.victims, columns)]
     if explanation.would_run_if:
         lines += ["", "It would run with one of these changes:"]
         for change in explanation.would_run_if:
-            lines += _wrapped(f"{change.change}: {change.result}", "  - ", _INDENT)
+            lines += _wrapped(f"{change.change}: {change.result}", "  - ", _INDENT, columns)
     if not_tried:
-        lines += ["", *_wrapped(not_tried, "", "")]
+        lines += ["", *_wrapped(not_tried, "", "", columns)]
     known = CODES.get(explanation.code)
     waits = explanation.verdict in ("pending", "never")
     if known is not None and waits and not explanation.would_run_if:
-        lines += ["", *_wrapped(f"What helps: {known.remedy}", "", "")]
+        lines += ["", *_wrapped(f"What helps: {known.remedy}", "", "", columns)]
     return "\n".join(lines)
 
 
@@ -59,9 +65,9 @@ def code_text(code: ReasonCode) -> str:
     return "\n".join(lines)
 
 
-def _level(level: Level, width: int) -> Iterator[str]:
+def _level(level: Level, width: int, columns: int) -> Iterator[str]:
     mark, margin = "ok" if level.ok else "NO", " " * (width + 6)
-    yield from _wrapped(level.text, f"{mark}  {level.level:<{width}}  ", margin)
+    yield from _wrapped(level.text, f"{mark}  {level.level:<{width}}  ", margin, columns)
     if level.ok:
         return
     who = [
@@ -72,10 +78,10 @@ def _level(level: Level, width: int) -> Iterator[str]:
     ]
     said = " · ".join(part for part in who if part)
     if said:
-        yield margin + said
+        yield from _wrapped(said, margin, margin, columns)
     numbers = _numbers(level.numbers)
     if numbers:
-        yield from _wrapped(numbers, margin, margin)
+        yield from _wrapped(numbers, margin, margin, columns)
 
 
 def _numbers(numbers: Mapping[str, Any]) -> str:
@@ -99,7 +105,7 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _victims(victims: tuple[Victim, ...]) -> Iterator[str]:
+def _victims(victims: tuple[Victim, ...], columns: int) -> Iterator[str]:
     count = len(victims)
     yield f"{count} possible victim{'s' * (count != 1)}:"
     groups: dict[tuple[str, str, str, int | None, str], list[str]] = {}
@@ -109,13 +115,13 @@ def _victims(victims: tuple[Victim, ...]) -> Iterator[str]:
     for (outcome, plugin, hook, tier, reason), tasks in groups.items():
         by = f" by {plugin} ({hook}{f', tier {tier}' if tier else ''})" if plugin else ""
         text = f"{len(tasks)} {outcome}{by}: {reason}: {names(tasks)}"
-        yield from _wrapped(text, "  - ", _INDENT)
+        yield from _wrapped(text, "  - ", _INDENT, columns)
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _wrapped(text: str, first: str, rest: str, columns: int = _WIDTH) -> list[str]:
     lines = wrap(
         text,
-        _WIDTH,
+        columns,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,

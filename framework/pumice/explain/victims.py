@@ -25,7 +25,7 @@ def victims_of(session: Session, job: Job, record: JobRecord | None) -> tuple[Vi
             found[eviction.task] = Victim(eviction.task, "evicted", *rule, eviction.reason)
     if record is None:
         return tuple(found.values())
-    for question in record.questions:
+    for question in record.all_questions():
         for victim in _voted(session, question):
             known = found.get(victim.task)
             if known is None or (known.outcome == "spared" and victim.outcome == "allowed"):
@@ -87,7 +87,7 @@ def _reason(session: Session, question: VictimQuestion, vote: VictimVote, task: 
 
 def allowed_by(record: JobRecord | None, task: str) -> tuple[str, str, int | None]:
     """(plugins, extension point, tier) of the vote that allowed an eviction."""
-    for question in record.questions if record is not None else ():
+    for question in record.all_questions() if record is not None else ():
         if any(allowed.key == task for allowed in question.allowed):
             by = _deciding(question.votes)
             tier = by[0].tier if by else None

@@ -75,8 +75,10 @@ class CapacitySpecs:
     ) -> Refusal | None:
         """Whether a job that cannot be preempted would exceed its queue's quota.
 
-        Asked by solve_preempt before it searches. A Refusal names the queue and the amounts; None:
-        the job fits. Only the first plugin is asked.
+        Asked by the KAI actions before they search for victims, which are jobs that can be
+        preempted: what is refused here, ``is_job_over_queue_capacity`` must refuse as well,
+        whatever such jobs hold. A Refusal names the queue and the amounts; None: the job fits. Only
+        the first plugin is asked.
 
         Default: it fits.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Generic, TypeVar
@@ -21,16 +21,23 @@ class Metadata(Struct, gc=False):
     """What is read of an object's metadata; equal parts are shared."""
 
     name: str
+    uid: str | None
+    owner: str
+    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
     namespace: str | None
     """None where it has none."""
-    uid: str | None
     labels: dict[str, str]
     annotations: dict[str, str]
     created: float
     """Epoch seconds; 0.0: not stated."""
     deleted: float | None
-    owner: str
-    """Uid of the controller, else of the first owner; its kind and name where it has no uid."""
+
+
+class OwnerWire(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
 class MetadataWire(Struct, rename="camel", gc=False):
@@ -41,21 +48,13 @@ class MetadataWire(Struct, rename="camel", gc=False):
     annotations: Raw = Raw()
     creation_timestamp: Raw = Raw()
     deletion_timestamp: Raw = Raw()
-    owner_references: Raw = Raw()
-
-
-class OwnerWire(Struct, gc=False):
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
+    owner_references: list[OwnerWire] | None = None
 
 
 _STRINGS = msgspec.json.Decoder(dict[str, str])
 _LABELS = partial(decode, _STRINGS, "metadata.labels")
 _ANNOTATIONS = partial(decode, _STRINGS, "metadata.annotations")
 _TIME = msgspec.json.Decoder(datetime)
-_OWNERS = msgspec.json.Decoder(list[OwnerWire])
 
 
 def read_metadata(wire: MetadataWire | None, pool: Pool) -> Metadata:
@@ -65,16 +64,24 @@ def read_metadata(wire: MetadataWire | None, pool: Pool) -> Metadata:
     """
     if wire is None or not wire.name:
         raise MalformedError("has no metadata.name")
+    name, uid, owners = wire.name, wire.uid, wire.owner_references
+    # What is left is equal for pods of one controller.
+    wire.name = wire.uid = wire.owner_references = None
+    shared = pool.repeated("metadata", wire, _shared)
+    return Metadata(name, uid, _owner(owners) if owners else "", *shared)
+
+
+_Shared = tuple[str | None, dict[str, str], dict[str, str], float, float | None]
+
+
+def _shared(wire: MetadataWire, pool: Pool) -> _Shared:
     part = pool.part
-    return Metadata(
-        wire.name,
+    return (
         wire.namespace,
-        wire.uid,
         part("labels", wire.labels, _LABELS, EMPTY),
         part("annotations", wire.annotations, _ANNOTATIONS, EMPTY),
         part("created", wire.creation_timestamp, _created, 0.0),
         part("deleted", wire.deletion_timestamp, _deleted, None),
-        part("owner", wire.owner_references, _owner, ""),
     )
 
 
@@ -87,11 +94,13 @@ _created = time_at("metadata.creationTimestamp")
 _deleted = time_at("metadata.deletionTimestamp")
 
 
-def _owner(text: bytes) -> str:
-    owners = decode(_OWNERS, "metadata.ownerReferences", text)
-    for owner in sorted(owners, key=lambda owner: not owner.controller)[:1]:
-        return owner.uid or f"{owner.kind}/{owner.name}"
-    return ""
+def _owner(owners: Sequence[OwnerWire]) -> str:
+    owner = owners[0]
+    for other in owners:
+        if other.controller:
+            owner = other
+            break
+    return owner.uid or f"{owner.kind}/{owner.name}"
 
 
 def epoch(time: datetime) -> float:

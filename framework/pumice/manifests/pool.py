@@ -7,12 +7,13 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from pumice.manifests.wire import ANY_OBJECT, MalformedError, decode
 from pumice.model.resources import Resource
 
 T = TypeVar("T")
+W = TypeVar("W", bound=Struct)
 
 EMPTY: dict[str, Any] = {}
 
@@ -23,12 +24,13 @@ _MAX_PARTS = 8192
 class Pool:
     """The parts that have been decoded so far, by kind and JSON text."""
 
-    __slots__ = ("_most", "_parts", "_resources", "nothing")
+    __slots__ = ("_last", "_most", "_parts", "_resources", "nothing")
 
     def __init__(self, most: int = _MAX_PARTS) -> None:
         """``most``: how many parts of a kind are stored before all of them are dropped."""
         self._most = most
         self._parts: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
+        self._last: dict[str, tuple[Struct, Any]] = {}
         self._resources: dict[tuple[Any, ...], Resource] = {}
         self.nothing = self.shared(Resource())
         """The resource of requests that are empty."""
@@ -51,6 +53,20 @@ class Pool:
         parts = self._parts[kind]
         part: T | None = parts.get(key)
         return self._add(parts, key, build()) if part is None else part
+
+    def repeated(self, kind: str, wire: W, build: Callable[[W, Pool], T]) -> T:
+        """``build(wire, pool)``; not called where the last wire of this kind was equal.
+
+        Pods of one controller follow each other in a dump, and most of what is read of them is
+        equal: comparing the decoded parts is cheaper than looking up each of them.
+        """
+        last = self._last.get(kind)
+        if last is not None and last[0] == wire:
+            part: T = last[1]
+            return part
+        part = build(wire, self)
+        self._last[kind] = (wire, part)
+        return part
 
     def _add(self, parts: dict[Hashable, Any], key: Hashable, part: T) -> T:
         if len(parts) >= self._most:

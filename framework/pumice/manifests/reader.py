@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -16,7 +16,7 @@ from pumice.manifests import kai, native, nodes, others, own, volcano
 from pumice.manifests.files import STDIN, Item, documents_of, flatten, manifest_files, place_of
 from pumice.manifests.json_files import CutError, check_complete
 from pumice.manifests.links import link
-from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, family_of, read_pod
+from pumice.manifests.pods import KAI_GROUP, VOLCANO_GROUP, read_pod
 from pumice.manifests.pool import Pool, encoded
 from pumice.manifests.requests import Family
 from pumice.manifests.wire import MalformedError, head_of
@@ -155,7 +155,10 @@ class _Reading:
         """Objects that were read, malformed ones included."""
         self.pool = Pool()
         self.ignored = Counter(inventory.ignored_kinds)
-        self.pod_keys = {pod.key for pod in inventory.pods.values()}
+        self.pod_names: defaultdict[str, set[str]] = defaultdict(set)
+        """By namespace: the names of its pods."""
+        for pod in inventory.pods.values():
+            self.pod_names[pod.namespace].add(pod.name)
         self.places: dict[str, str] = {}
         self.kai_groups = {
             group.name: group.uid for group in inventory.groups.values() if group.family == "kai"
@@ -242,18 +245,19 @@ class _Reading:
     def _pod(self, where: str, raw: Raw, family: Family | None = None) -> None:
         pod = read_pod(raw, self.pool, family)
         annotations = pod.annotations
-        if family is None and annotations.get(KAI_GROUP) and annotations.get(VOLCANO_GROUP):
-            self.undecided.append((where, raw.copy()))
-            return
-        key = pod.key
-        if key in self.pod_keys:
+        if family is None and annotations.get(KAI_GROUP):
+            if annotations.get(VOLCANO_GROUP):
+                self.undecided.append((where, raw.copy()))
+                return
+            family = "kai"
+        names, pods = self.pod_names[pod.namespace], self.inventory.pods
+        if pod.name in names:
             raise MalformedError("is listed twice; the first one counts")
-        if pod.uid in self.inventory.pods:
-            other = self.inventory.pods[pod.uid].key
-            raise MalformedError(f"has the uid of pod {other}")
-        self.inventory.pods[pod.uid] = pod
-        self.pod_keys.add(key)
-        if (family or family_of(annotations)) == "kai":
+        if pod.uid in pods:
+            raise MalformedError(f"has the uid of pod {pods[pod.uid].key}")
+        pods[pod.uid] = pod
+        names.add(pod.name)
+        if family == "kai":
             self.kai_pods.append(pod)
 
     def finish(self) -> Inventory:

@@ -16,6 +16,7 @@ from pumice.traces.trace import MAX_PODS, WHOLE_GPU_MILLI, Trace, TraceJob, node
 MODEL_LABEL = "nvidia.com/gpu.product"
 _SHAPE = re.compile(r"(\d+)x(\d+)(?::([^:]+))?(?::([^:]+))?")
 _GPU_MEMORY = "81000"
+_MOST_NODES = 1_000_000
 NAMESPACE = "trace"
 
 
@@ -31,6 +32,8 @@ def nodes_of(shapes: Iterable[str]) -> list[Node]:
             if match is None or not int(match[1]):
                 raise ValueError("it should be COUNTxGPUS[:CPU[:MEMORY]], as in 60x8:64:512Gi")
             count, gpus = int(match[1]), int(match[2])
+            if count > _MOST_NODES:
+                raise ValueError(f"at most {_MOST_NODES} nodes can be simulated")
             cpu = amount("cpu", match[3] or str(max(12 * gpus, 32)))
             memory = amount("memory", match[4] or f"{max(64 * gpus, 128)}Gi")
         except ValueError as error:

@@ -47,7 +47,7 @@ class Range:
         except ValueError:
             raise PumiceError(
                 f"--over {text}: should be KEY=LOW..HIGH or KEY=ONE,OTHER",
-                hint="for example --over plugin.binpack.weight=0..10",
+                hint="for example --over plugin.binpack.binpack.weight=0..10, LOW below HIGH",
             ) from None
         return cls(key, first, last, whole=first == int(first) and last == int(last))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
 import numpy as np
@@ -16,6 +16,10 @@ FreedRows = dict[int, list[int]]
 """By row: amounts of the requested dimensions that evictions release, or that are free then."""
 RequestCounts = Mapping[Request, int]
 """How many tasks have which request."""
+_Columns = tuple[tuple[int, int], ...]
+"""A request, or one amount, by the columns of the requested dimensions."""
+_SIZES = 8
+"""So many amounts of each resource are compared with the nodes, the largest ones."""
 
 
 def request_of(task: Task) -> Request:
@@ -45,6 +49,7 @@ class CapacityBound:
 
         ``requests`` has a mask for each request: the nodes that reject all tasks with it.
         """
+        self._nodes = nodes
         self._row_of = nodes.row_of
         self._dimensions = sorted({dimension for request in requests for dimension, _ in request})
         self._free = nodes.future_idle[:, self._dimensions]
@@ -57,17 +62,17 @@ class CapacityBound:
         self._opened: set[int] = set()
         self._tables: dict[Request, RequestTable] = {}
         """By request: how many tasks fit."""
-        self._unfiltered: dict[Request, RequestTable] = {}
-        """By request: how many tasks fit without regard to the filters; made when needed."""
+        self._unfiltered: dict[_Columns, RequestTable] = {}
+        """How many tasks fit without regard to the filters; made when needed."""
         for request, rejected in requests.items():
             if request:
                 self._tables[request] = RequestTable(
                     self._local(request), self._free, rows, rejected
                 )
 
-    def _local(self, request: Request) -> list[tuple[int, int]]:
+    def _local(self, request: Request) -> _Columns:
         """A request by the columns of the free amounts."""
-        return [(self._dimensions.index(i), amount) for i, amount in request]
+        return tuple((self._dimensions.index(i), amount) for i, amount in request)
 
     def open(self, rows: Iterable[int]) -> None:
         """Open more rows to the claimant, whether or not a victim is on them."""
@@ -77,13 +82,13 @@ class CapacityBound:
             for table in (*self._tables.values(), *self._unfiltered.values()):
                 table.open(row, free)
 
-    def _without_filters(self, request: Request) -> RequestTable:
-        table = self._unfiltered.get(request)
+    def _without_filters(self, size: _Columns) -> RequestTable:
+        table = self._unfiltered.get(size)
         if table is None:
-            table = RequestTable(self._local(request), self._free, self._rows, None)
+            table = RequestTable(size, self._free, self._rows, None)
             for row in self._opened:
                 table.open(row, self.free_on(row))
-            self._unfiltered[request] = table
+            self._unfiltered[size] = table
         return table
 
     def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
@@ -99,25 +104,46 @@ class CapacityBound:
                 return False
         return True
 
+    def may_fit_now(self, wanted: RequestCounts, rows: np.ndarray) -> bool:
+        """Whether the wanted tasks may fit these rows as the nodes are now."""
+        free: np.ndarray | None = None
+        for request, count in wanted.items():
+            table = self.table_of(request)
+            if table is None:
+                continue
+            if free is None:
+                free = self._nodes.future_idle[rows][:, self._dimensions]
+            if count > int(table.counts(rows, free).sum()):
+                return False
+        return True
+
     def may_fit_with(self, wanted: RequestCounts, victims: Sequence[Task]) -> bool:
         """Whether the wanted tasks and these victims, once evicted, may fit together.
 
-        The victims may be placed on any node, so no node is left out.
+        The victims may be placed on any open row, so the filters are not asked. For any size s,
+        the tasks that fit a node are worth at most floor(free / s) if each is worth
+        floor(amount / s), by several resources the least of what it is worth by each.
         """
         if any(task.gpu_groups for task in victims):
             return True
+        requests = {self._local(request): n for request, n in wanted.items() if request}
+        needs: dict[tuple[int, ...], int] = {}
+        for request, count in requests.items():
+            own = dict(request)
+            needs[tuple(own.get(at, 0) for at in range(len(self._dimensions)))] = count
+        for task in victims:
+            if not task.best_effort:
+                key = tuple(self.amounts_of(task))
+                needs[key] = needs.get(key, 0) + 1
         free_on: FreedRows | None = None
-        for request, count in wanted.items():
-            if not request:
-                continue
-            table, amounts = self._without_filters(request), self.amounts_of
-            as_much = table.requests_as_much
-            count += sum(1 for t in victims if not t.best_effort and as_much(amounts(t)))
-            if count <= table.total:
+        for size in (*requests, *_sizes(needs)):
+            table = self._without_filters(size)
+            worth = sum(count * table.count(amounts) for amounts, count in needs.items())
+            if worth <= table.total:
                 continue
             if free_on is None:
                 free_on = self._free_with(self.released_by(victims))
-            if count > table.total_with(free_on):
+            if worth > table.total_with(free_on):
                 return False
         return True
 
@@ -160,7 +186,7 @@ class CapacityBound:
 class RequestTable:
     """How many tasks with one request fit each node without an eviction."""
 
-    __slots__ = ("_fitting", "_rejected", "_request", "opened", "total")
+    __slots__ = ("_accepts", "_fitting", "_rejected", "_request", "opened", "total")
 
     def __init__(
         self,
@@ -172,12 +198,9 @@ class RequestTable:
         """``request``: columns of ``free`` and amounts."""
         self._request = request
         self._rejected = None if rejected is None else rejected.tolist()
+        self._accepts = None if rejected is None else ~rejected
         fitting = np.zeros(len(free), np.int64)
-        counts = [free[rows, position] // amount for position, amount in request]
-        least = counts[0] if len(counts) == 1 else np.minimum.reduce(counts)
-        fitting[rows] = np.maximum(least, 0)
-        if rejected is not None:
-            fitting[rejected] = 0
+        fitting[rows] = self.counts(rows, free[rows])
         self._fitting: list[int] = fitting.tolist()
         """By row; 0 where the row is closed or rejected."""
         self.total = int(fitting.sum())
@@ -194,23 +217,38 @@ class RequestTable:
         """How many more tasks fit a row if it is open and this is free there."""
         if self._rejected is not None and self._rejected[row]:
             return 0
-        return self._count(free) - self._fitting[row]
+        return self.count(free) - self._fitting[row]
 
     def total_with(self, released: Mapping[int, list[int]]) -> int:
         """The total if this were free on some of the nodes, which are open then."""
         gain = self.gain
         return self.total + sum(gain(row, free) for row, free in released.items())
 
-    def requests_as_much(self, amounts: list[int]) -> bool:
-        """Whether a task with these amounts requests at least as much."""
-        return all(amounts[position] >= amount for position, amount in self._request)
+    def counts(self, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """How many tasks fit each of these rows if it is open and this is free there."""
+        counts = [free[:, position] // amount for position, amount in self._request]
+        least = counts[0] if len(counts) == 1 else np.minimum.reduce(counts)
+        fitting: np.ndarray = np.maximum(least, 0)
+        return fitting if self._accepts is None else fitting * self._accepts[rows]
 
-    def _count(self, free: list[int]) -> int:
+    def count(self, amounts: Sequence[int]) -> int:
+        """How many tasks fit these amounts, without regard to the filters."""
         least = -1
         for position, amount in self._request:
-            fitting = free[position] // amount
+            fitting = amounts[position] // amount
             if fitting <= 0:
                 return 0
             if least < 0 or fitting < least:
                 least = fitting
         return least
+
+
+def _sizes(needs: Iterable[tuple[int, ...]]) -> Iterator[_Columns]:
+    """The amounts of each resource that tasks need, the largest ones.
+
+    Other resources than CPU and memory come last in a vector; they are the scarce ones.
+    """
+    for at, amounts in reversed(list(enumerate(zip(*needs, strict=True)))):
+        for amount in sorted(set(amounts))[-_SIZES:]:
+            if amount > 0:
+                yield ((at, amount),)

@@ -62,9 +62,10 @@ def fits_empty_cluster(nodes: NodeTable, tasks: Sequence[Task]) -> bool:
     False only where no placement exists, so that no choice of victims can help: a node fits at
     most floor(GPUs / need) of the tasks that each need so many GPUs or more.
     """
-    needs = np.sort([task.gpu.milli + task.gpu.claimed * 1000 for task in tasks])[::-1]
+    needs = [task.gpu.milli + task.gpu.claimed * 1000 for task in tasks]
     gpus = np.rint(gpus_in(nodes, nodes.allocatable) * 1000).astype(np.int64)
     return all(
-        int(np.count_nonzero(needs >= need)) <= int((gpus // need).sum())
-        for need in np.unique(needs[needs > 0]).tolist()
+        sum(1 for other in needs if other >= need) <= int((gpus // need).sum())
+        for need in set(needs)
+        if need > 0
     )

@@ -45,4 +45,4 @@ def rows_within(session: Session, hyper_node: str, rows: np.ndarray | None) -> n
     inside = session.rows_of(hyper_node)
     if inside is None or rows is None:
         return rows if inside is None else inside
-    return np.intersect1d(inside, rows)
+    return np.intersect1d(inside, rows, assume_unique=True)

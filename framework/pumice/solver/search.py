@@ -139,5 +139,8 @@ def sorted_rows(rows: Iterable[int]) -> np.ndarray:
     """Rows in ascending order, each once."""
     if isinstance(rows, np.ndarray):
         given = rows.astype(np.intp, copy=False)
-        return given if bool((given[1:] > given[:-1]).all()) else np.unique(given)
-    return np.unique(np.fromiter(rows, np.intp))
+        if bool((given[1:] > given[:-1]).all()):
+            return given
+        rows = given.tolist()
+    # Not np.unique: its first call imports numpy.ma, which costs more than many a search.
+    return np.array(sorted(set(rows)), np.intp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +58,12 @@ class Simulation:
         *,
         losses: Losses | None = None,
         refusal_matters: bool = True,
+        may_place_now: Callable[[], bool] = lambda: True,
     ) -> Outcome:
         """Place claimant and victims in queue order.
+
+        ``may_place_now`` is asked after each victim, until the claimant's turn: False means that
+        it will not be placed.
 
         A victim that fits no node stays evicted. If the plan is refused for its ``losses``, the
         simulation ends as soon as the claimant is placed; at once, if a refusal does not matter
@@ -83,6 +87,8 @@ class Simulation:
                 refused = losses.add(job)
             if refused and (claimant_placed or not refusal_matters):
                 return Outcome.REFUSED
+            if placed and not claimant_placed and not may_place_now():
+                return Outcome.NOT_PLACED
         return Outcome.PLACED if claimant_placed else Outcome.NOT_PLACED
 
     def _in_order(self, claimant: Job, of_victims: set[str]) -> Iterator[Job]:

@@ -235,13 +235,15 @@ class Steps:
         self._undo_after(common)
         self._evict(trial.evicted[common:])
         self.simulations += 1
+        where = self._trials.where(trial)
         return self._simulation.run(
             self._statement,
             plan.preemptor,
             {group.job.uid for group in (*plan.recorded, *trial.groups)},
-            self._trials.where(trial),
+            where,
             losses=trial.losses,
             refusal_matters=refusal_matters,
+            may_place_now=lambda: self._trials.may_place_now(trial, self._wanted, where),
         )
 
     def _record(self, groups: list[VictimGroup]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pumice.model.task import Task
-from pumice.solver.capacity_bound import CapacityBound, Request, request_of
+from pumice.solver.capacity_bound import CapacityBound, Request, RequestCounts, request_of
 from pumice.solver.plan import Plan, VictimGroup
 from pumice.solver.refusals import Losses, Refusals
 from pumice.solver.releases import Releases
@@ -32,6 +32,8 @@ class Trial:
     """The rows that are open to the claimant only because of these victims."""
     key: Hashable = None
     """Trials of one step with the same key are the same."""
+    shares_gpus: bool = False
+    """Whether one of them shares GPUs."""
     losses: Losses | None = None
     """What is known to be lost; None: nothing can be known."""
 
@@ -89,10 +91,20 @@ class Trials:
 
     def where(self, trial: Trial) -> np.ndarray:
         """The rows that are open to the claimant, in order."""
-        added = [*trial.freed, *self._opened]
+        added = trial.freed | self._opened
         if not added:
             return self._rows
-        return np.sort(np.concatenate((self._rows, np.array(added, np.intp))))
+        return np.sort(np.concatenate((self._rows, np.array(list(added), np.intp))))
+
+    def may_place_now(self, trial: Trial, wanted: RequestCounts, where: np.ndarray) -> bool:
+        """Whether the claimant may fit these rows, in the simulation of a trial, as they are now.
+
+        Until its turn comes, placements only take from the nodes. Where GPUs are shared, that is
+        not known.
+        """
+        if not self.bounded or trial.shares_gpus:
+            return True
+        return self._capacity.may_fit_now(wanted, where)
 
     def of(
         self, plan: Plan, recorded: list[Task], wanted: Counter[Request]
@@ -166,7 +178,7 @@ class Trials:
             freed = rows - self._feasible - self._opened
             trial = Trial(plan.groups_on(node), [*recorded, *new], freed, key)
             if self.bounded:
-                shared = releases.share_gpus(jobs)
+                shared = trial.shares_gpus = releases.share_gpus(jobs)
                 trial.losses = self._refusals.losses(plan, jobs, shared=shared)
             yield trial
 

@@ -48,6 +48,11 @@ class OpenbReader(TraceReader):
                 start = number(row, "scheduled_time", created)
                 gpus = whole(row, "num_gpu")
                 milli = whole(row, "gpu_milli") if gpus else 0
+                if milli > WHOLE_GPU_MILLI or (milli < WHOLE_GPU_MILLI and gpus > 1):
+                    raise ValueError(
+                        f"gpu_milli is {milli} with num_gpu {gpus}, should be 1000 or, "
+                        "for one GPU, less"
+                    )
                 trace.jobs.append(
                     TraceJob(
                         row["name"],
@@ -77,7 +82,7 @@ class PhillyReader(TraceReader):
         columns = ("timestamp", "duration", "num_gpus", "cluster")
         for line, row in csv_rows(text, columns, problems):
             try:
-                submitted = datetime.fromisoformat(row["timestamp"])
+                submitted = _local_time(row, "timestamp")
                 pods, each = gang_of(whole(row, "num_gpus"))
                 trace.jobs.append(
                     TraceJob(
@@ -91,12 +96,26 @@ class PhillyReader(TraceReader):
                         gpus=each * WHOLE_GPU_MILLI,
                     )
                 )
-            except (ValueError, TypeError) as error:
+            except ValueError as error:
                 problems.add(line, str(error))
         return trace
 
 
 _PHILLY_EPOCH = datetime(2017, 1, 1)
+
+
+def _local_time(row: Mapping[str, str], column: str) -> datetime:
+    """A date and time without a zone.
+
+    :raises ValueError: it is none; the text names the column.
+    """
+    try:
+        time = datetime.fromisoformat(row[column])
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is not None:
+        raise ValueError(f"{column} is {row[column]!r}, should be like 2017-10-09 07:01:55")
+    return time
 
 
 class SwfReader(TraceReader):
@@ -106,11 +125,7 @@ class SwfReader(TraceReader):
     def recognises(cls, name: str, head: str) -> bool:
         lines = [line for line in head.splitlines()[:-1] or head.splitlines() if line.strip()]
         data = [line.split() for line in lines if not line.lstrip().startswith(";")]
-        return (
-            bool(lines)
-            and all(len(fields) == 18 for fields in data)
-            and (bool(data) or lines[0].startswith(";"))
-        )
+        return len(data[0]) == 18 if data else bool(lines)
 
     def read(self, text: str, problems: ReadProblems, options: Mapping[str, str]) -> Trace:
         trace = Trace()

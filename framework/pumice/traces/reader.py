@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pumice.discovery import Catalog
-from pumice.traces.trace import Trace, TraceError, ordered
+from pumice.traces.trace import MOST_PODS_OF_JOB, Trace, TraceError, TraceJob, ordered
 
 _HEAD = 4096
 _MOST_PROBLEMS = 1000
@@ -82,6 +82,7 @@ def read_trace(
     reader: TraceReader = catalog.load("trace", name).cls()
     problems = ReadProblems(source, skip=skip_bad_rows)
     trace = reader.read(text, problems, dict(options or {}))
+    trace.jobs = _usable(trace.jobs, source, trace.problems, skip=skip_bad_rows)
     trace.jobs = ordered(trace.jobs)
     trace.problems += problems.messages
     hidden = problems.count - len(problems.messages)
@@ -93,6 +94,27 @@ def read_trace(
             hint=trace.problems[0] if trace.problems else f"see the format {name} in the docs",
         )
     return trace
+
+
+def _usable(
+    jobs: list[TraceJob], source: str, problems: list[str], *, skip: bool
+) -> list[TraceJob]:
+    """The jobs that can be replayed; the others are problems, or fatal."""
+    usable: dict[str, TraceJob] = {}
+    for job in jobs:
+        problem = ""
+        if job.name in usable:
+            problem = f"{source}: there is another job {job.name!r}"
+        elif job.pods > MOST_PODS_OF_JOB:
+            most = f"the most is {MOST_PODS_OF_JOB}"
+            problem = f"{source}: job {job.name!r} has {job.pods} pods, {most}"
+        if not problem:
+            usable[job.name] = job
+        elif skip:
+            problems.append(problem)
+        else:
+            raise TraceError(problem, hint="correct the line, or skip such lines: --bad-rows skip")
+    return list(usable.values())
 
 
 def read_text(source: str) -> str:
@@ -126,7 +148,9 @@ def _recognised(source: str, text: str, catalog: Catalog) -> str:
         raise TraceError(
             f"{source}: may be {' or '.join(names)}", hint="name the format: --format NAME"
         )
-    first = head.splitlines()[0][:80] if head.strip() else "nothing"
+    if not head.strip():
+        raise TraceError(f"{source}: is empty", hint="name a file with jobs")
+    first = head.splitlines()[0][:80]
     raise TraceError(
         f"{source}: its format is not recognised; it begins with {first!r}",
         hint=f"name the format: --format NAME, one of {known}",

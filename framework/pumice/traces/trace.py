@@ -12,6 +12,8 @@ from pumice.model.quantity import PODS
 WHOLE_GPU_MILLI = 1000
 MAX_PODS = 1000
 """Most pods of a node of which it is not known."""
+MOST_PODS_OF_JOB = 100_000
+"""A job of more pods is taken for a mistake."""
 
 
 class TraceError(PumiceError):

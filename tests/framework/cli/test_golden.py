@@ -16,10 +16,15 @@ GOLDEN = Path(__file__).parent / "golden"
 DEMO = ("docs/examples/demo", "-c", "docs/examples/demo/policy.toml")
 COMMANDS = {
     "actions": ("actions",),
+    "config": ("config", "show", "docs/examples/demo/policy.toml"),
     "hooks": ("hooks",),
+    "plugins": ("plugins",),
     "plugin": ("plugins", "binpack"),
     "hook": ("hooks", "JobOrderFn"),
     "run": ("run", *DEMO, "--cycles", "2"),
+    "run-full": ("run", "crowd.yaml", "-c", "docs/examples/demo/policy.toml", "--full"),
+    "top": ("top", *DEMO),
+    "top-many": ("top", "crowd.yaml", "-c", "docs/examples/demo/policy.toml"),
     "summary": ("run", "crowd.yaml", "-c", "docs/examples/demo/policy.toml"),
 }
 NODE = """---

@@ -1,5 +1,7 @@
 """The ledger of explanations: objections only, counted, bounded, and no decision changes."""
 
+from dataclasses import replace
+
 import pytest
 
 from pumice import Plugin, hookimpl
@@ -69,8 +71,56 @@ def test_votes_on_victims_are_bounded():
     world.job("j", priority=9)
     _, found = recorded(world, POLICY)
     record = found["ns/j"]
-    assert len(record.questions) == _MOST_QUESTIONS
+    assert len(record.asked_rows) == _MOST_QUESTIONS
     assert record.not_stored["preempt"] >= 5
+
+
+def crowded():
+    """Three jobs of one priority, for none of which the plugins allow a victim."""
+    world = World()
+    for number in range(4):
+        world.node(f"n{number}", cpu=1).job(f"v{number}", on=[f"n{number}"], priority=9)
+    for name in ("one", "three", "two"):
+        world.job(name, tasks=2, priority=9)
+    return world
+
+
+def without_shortcuts(policy_):
+    settings = policy_.scheduler.model_copy(update={"plain": ("all",)})
+    return replace(policy_, scheduler=settings)
+
+
+def test_votes_that_are_not_asked_again_are_those_about_another_task():
+    _, found = recorded(crowded(), POLICY)
+    assert found["ns/one"].asked_rows
+    for name in ("ns/two", "ns/three"):
+        record = found[name]
+        assert not record.asked_rows
+        questions = record.all_questions()
+        assert {question.subject.job.uid for question in questions} == {name}
+        assert record.asked["preempt"] == len(questions) == len(found["ns/one"].asked_rows)
+
+
+def test_if_only_some_jobs_are_recorded_their_votes_are_asked():
+    _, found = recorded(crowded(), POLICY, ["ns/two"])
+    assert found["ns/two"].asked_rows
+
+
+def test_votes_that_are_not_asked_again_change_no_list_of_victims():
+    cycle, _ = recorded(crowded(), POLICY)
+    plain, _ = recorded(crowded(), without_shortcuts(POLICY))
+    for job in ("ns/one", "ns/two", "ns/three"):
+        assert cycle.explain(job).victims == plain.explain(job).victims
+        assert len(cycle.explain(job).victims) == 4
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_shortcuts_change_no_verdict(seed):
+    cycle, _ = recorded(seeded_world(seed), POLICY)
+    plain, _ = recorded(seeded_world(seed), without_shortcuts(POLICY))
+    for job in cycle.session.jobs:
+        one, other = cycle.explain(job), plain.explain(job)
+        assert (one.verdict, one.code, one.binding) == (other.verdict, other.code, other.binding)
 
 
 def test_a_cycle_forgets_the_last_one():

@@ -218,3 +218,35 @@ def test_a_malformed_pod_is_skipped_and_reported(change, message):
     assert problem.message.startswith(message)
     assert problem.where == "objects[1]"
     assert problem.object.startswith("Pod ")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pod("b", metadata={"labels": {"a": "c"}}),
+        pod("b", metadata={"annotations": KAI}),
+        pod("b", metadata={"namespace": "elsewhere"}),
+        pod("b", metadata={"ownerReferences": [{"kind": "Job", "name": "j", "uid": "2"}]}),
+        pod("b", metadata={"creationTimestamp": "2024-01-01T00:00:00Z"}),
+        pod("b", metadata={"deletionTimestamp": "2024-01-01T00:00:00Z"}),
+        pod("b", nodeName="n"),
+        pod("b", priority=7),
+        pod("b", tolerations=[{"operator": "Exists"}]),
+        pod("b", containers=[container(cpu="1")]),
+        pod("b", overhead={"cpu": "1"}),
+        pod("b", resourceClaims=[{"name": "gpu", "resourceClaimName": "n"}]),
+        pod("b", status={"phase": "Running"}),
+        pod("b", status={"nominatedNodeName": "n"}),
+        pod("b", status={"startTime": "2024-01-01T00:00:00Z"}),
+        pod("b", status={"conditions": [{"type": "Ready", "status": "True"}]}),
+    ],
+)
+def test_a_pod_that_differs_from_the_one_before_is_read_on_its_own(other):
+    def fields(fact):
+        return {name: getattr(fact, name) for name in fact.__slots__ if name != "containers"}
+
+    alone = fields(only(other))
+    for before, after in ((pod("a"), pod("c")), (pod("a", nodeName="m"), pod("c"))):
+        facts = {fact.name: fact for fact in read(before, other, after).pods.values()}
+        assert fields(facts["b"]) == alone
+        assert fields(facts["c"]) == fields(only(after))

@@ -82,9 +82,31 @@ class TestCapacityBound:
         bound = self.bound(1, rows=["m"])
         assert bound.may_fit_with(self.demand, self.leaving("v"))
 
-    def test_smaller_victims_do_not_count_against_larger_requests(self):
+    def test_smaller_victims_need_room_beside_larger_requests(self):
         bound = self.bound(2, rows=["m"])
+        assert not bound.may_fit_with(self.demand, self.leaving("v", "w"))
+        bound = self.bound(1, rows=["m"])
         assert bound.may_fit_with(self.demand, self.leaving("v", "w"))
+
+    @pytest.mark.parametrize("claims, enough", [([1], True), ([1, 1], False)])
+    def test_a_large_victim_counts_as_several_small_tasks(self, claims, enough):
+        bound = self.bound(*claims, rows=["m"])
+        victim = self.world.task("v-0")
+        victim.vector = victim.vector * 2
+        assert bound.may_fit_with(self.demand, [victim]) is enough
+
+    def test_what_is_taken_meanwhile_is_not_free_any_more(self):
+        bound = self.bound(1, rows=["m"])
+        nodes = self.world.session.nodes
+        where = np.array([nodes.row_of["m"]])
+        assert bound.may_fit_now(self.demand, where)
+        nodes.future_idle[where] = 0
+        assert not bound.may_fit_now(self.demand, where)
+        assert bound.may_fit(self.demand, {})
+
+    def test_a_node_that_rejects_the_claimant_is_not_counted_meanwhile_either(self):
+        bound = self.bound(1, rows=["m"], rejecting=["m"])
+        assert not bound.may_fit_now(self.demand, np.array([self.world.session.nodes.row_of["m"]]))
 
     def test_a_victim_on_a_shared_device_may_free_all_of_it(self):
         bound = self.bound(2, rows=())

@@ -144,7 +144,7 @@ def test_a_malformed_row_is_skipped_or_fatal(tmp_path: Path, row: str, problem: 
     "text, message",
     [
         ("when,what\n1,2\n", "its format is not recognised; it begins with 'when,what'"),
-        ("", "its format is not recognised"),
+        ("", "is empty"),
         ("name,submit,duration\n", "there is no job in it"),
     ],
 )
@@ -181,3 +181,36 @@ def test_public_traces_are_read_whole(shared: Path) -> None:
     openb = traces / "openb" / "openb_pod_list_default.csv"
     assert len(read_trace(str(openb), skip_bad_rows=False).jobs) == 8152
     assert len(read_trace(str(traces / "pollux" / "workload-1.csv")).jobs) == 160
+
+
+@pytest.mark.parametrize("time", ["2017-13-01 10:00:00", "2017-10-01 10:00:00+02:00", "soon"])
+def test_a_philly_time_that_is_none_names_its_column(tmp_path: Path, time: str) -> None:
+    trace = read(tmp_path, f"{PHILLY}{time},5,1,5,vc1\n")
+    assert len(trace.jobs) == 2
+    assert f":4: timestamp is {time!r}" in trace.problems[0]
+
+
+@pytest.mark.parametrize("gpus, milli", [(1, 1500), (2, 500)])
+def test_openb_shares_are_of_one_gpu(tmp_path: Path, gpus: int, milli: int) -> None:
+    trace = read(tmp_path, f"{OPENB}p3,1,1,{gpus},{milli},,LS,0,9,0\n")
+    assert [job.name for job in trace.jobs] == ["p2", "p1"]
+    assert f"gpu_milli is {milli} with num_gpu {gpus}" in trace.problems[0]
+
+
+def test_swf_with_a_malformed_line_is_recognised(tmp_path: Path) -> None:
+    trace = read(tmp_path, SWF + "3 a b\n", name="log.swf")
+    assert len(trace.jobs) == 1
+    assert trace.problems[-1].endswith(":4: 3 fields, not 18")
+
+
+def test_a_job_of_too_many_pods_is_left_out(tmp_path: Path) -> None:
+    text = f"{POLLUX}x,0,bert,999999999,1\n"
+    assert "job 'x' has 999999999 pods" in read(tmp_path, text).problems[0]
+    with pytest.raises(TraceError, match="999999999 pods"):
+        read(tmp_path, text, skip_bad_rows=False)
+
+
+def test_a_second_job_of_a_name_is_left_out(tmp_path: Path) -> None:
+    trace = read(tmp_path, SWF + SWF.splitlines()[1] + "\n")
+    assert len(trace.jobs) == 1
+    assert any(text.endswith("there is another job 'job-1'") for text in trace.problems)

@@ -167,14 +167,19 @@ class NodeQueries:
 
     def scores(self, task: Task, rows: Rows = None) -> np.ndarray:
         """The total score of each of these nodes; normalised scores see exactly these nodes."""
-        found = self._class(task)
+        found = self._scored(task, rows)
         cache = found.cache
-        if rows is None:
-            cache.refresh_totals(task)
-        else:
-            cache.refresh_scores(task)
         total = cache.totals.copy() if rows is None else cache.scores[rows]
         return self._add_uncached(task, found, rows, total)
+
+    def _scored(self, task: Task, rows: Rows) -> TaskClass:
+        """The task's class, its cached totals (of all nodes) or scores (of some) up to date."""
+        found = self._class(task)
+        if rows is None:
+            found.cache.refresh_totals(task)
+        else:
+            found.cache.refresh_scores(task)
+        return found
 
     def _add_uncached(
         self, task: Task, found: TaskClass, rows: Rows, total: np.ndarray
@@ -196,12 +201,8 @@ class NodeQueries:
 
         Filters that are not cached have not been asked. Do not write to the array.
         """
-        found = self._class(task)
+        found = self._scored(task, rows)
         cache = found.cache
-        if rows is None:
-            cache.refresh_totals(task)
-        else:
-            cache.refresh_scores(task)
         if rows is None and self._score_decides and not found.live_scorers:
             return cache.future_totals
         cached = cache.future_totals.copy() if rows is None else cache.future_scores[rows]
