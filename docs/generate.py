@@ -80,7 +80,8 @@ def parts(kind: Kind, title: str, intro: str) -> str:
         if options:
             lines += ["", "| option | type | default | meaning |", "|---|---|---|---|"]
             lines += [
-                f"| `{o.name}` | {o.type.replace('|', 'or')} | `{o.default}` | {o.help} |"
+                f"| `{o.name}` | {o.type.replace('|', 'or')} |"
+                f" {f'`{o.default}`' if str(o.default) else 'empty'} | {o.help} |"
                 for o in options
             ]
     return "\n".join(lines) + "\n"
