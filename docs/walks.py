@@ -64,7 +64,7 @@ RECLAIM = """
 What is in the cluster?
     backends.memory MemoryBackend.from_files | the backend is asked for the objects
     manifests.pods read_pod | the pod becomes a fact
-    manifests.requests kai_request | its request as KAI counts it
+    manifests.containers container_set | what its containers request
 What does this cycle decide about?
     scheduler Scheduler.open_session | a cycle begins with a snapshot of the facts
     model.cluster build_cluster | tasks, jobs and the node table

@@ -66,6 +66,8 @@ class Preempt(Action):
     needs = ("job_starving", "preemptable")
 
     class Options(ErrorCacheOptions):
+        without_effect = frozenset({"topologyAwarePreemptWorkerNum"})
+
         topology_aware: bool = Field(
             False,
             alias="enableTopologyAwarePreemption",

@@ -41,6 +41,8 @@ class DynamicResources(Plugin):
     provides = frozenset({"resource_claims"})
 
     class Options(Plugin.Options):
+        without_effect = frozenset({"maxCelCacheEntries"})
+
         queue_label: str = Field(
             "kai.scheduler/queue",
             alias="queueLabelKey",

@@ -56,13 +56,16 @@ class OptionsModel(BaseModel):
 
     Give a field an ``alias`` where the option's name is no Python name. ``collected`` maps a
     prefix of option names to the dict field that gathers all of them, for options whose names
-    are open (a weight for any resource).
+    are open (a weight for any resource). ``without_effect`` has the options that are accepted for
+    compatibility only: whoever sets one is told.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     collected: ClassVar[dict[str, str]] = {}
     """Prefix of option names → the dict field that gathers them."""
+    without_effect: ClassVar[frozenset[str]] = frozenset()
+    """Names of options that change nothing."""
 
     @model_validator(mode="before")
     @classmethod

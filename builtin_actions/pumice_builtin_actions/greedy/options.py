@@ -22,6 +22,8 @@ class ErrorCacheOptions(Action.Options):
 class IgnoredErrorCacheOptions(Action.Options):
     """For actions that Volcano gives the same option, without an effect on any decision."""
 
+    without_effect = frozenset({_ALIAS})
+
     predicate_error_cache: bool = Field(
         True,
         alias=_ALIAS,

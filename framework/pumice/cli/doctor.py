@@ -10,11 +10,8 @@ import click
 from pumice import __version__
 from pumice.cli._options import output_option
 from pumice.cli._output import print_json
-from pumice.discovery import KINDS, Catalog
+from pumice.discovery import KINDS, OURS, Catalog
 from pumice.errors import LoadError
-
-OURS = ("pumice", "pumice-framework", "pumice-builtin-plugins", "pumice-builtin-actions")
-"""The distributions that share one version."""
 
 
 @dataclass(frozen=True, slots=True)

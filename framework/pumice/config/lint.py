@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from pumice import deprecated
+from pumice.config.options import describe, values_of
 from pumice.config.policy import ActionEntry, PluginEntry, Policy
 from pumice.config.sections import Reference
 
@@ -72,6 +73,7 @@ def _about_action(entry: ActionEntry, policy: Policy) -> Iterator[str]:
     for point in map(deprecated.current, entry.cls.needs):
         if not any(policy.voters(point)):
             yield f"{name} has no effect: no plugin of the policy answers {point}"
+    yield from _idle_options(entry)
     yield from _own_cautions(entry, policy)
 
 
@@ -83,9 +85,18 @@ def _about_plugin(entry: PluginEntry, policy: Policy) -> Iterator[str]:
     implemented = {entry.known[point].base for point in entry.points}
     for point in sorted(entry.disable - implemented):
         yield f"disabling {point} has no effect: {entry.name} does not answer it"
+    yield from _idle_options(entry)
     yield from _own_cautions(entry, policy)
     companions = {other.name for other in policy.tier_of(entry)} - {entry.name}
     yield from deprecated.old_caution(entry.cls, entry.name, entry.options, companions)
+
+
+def _idle_options(entry: ActionEntry | PluginEntry) -> Iterator[str]:
+    """Options that are set and change nothing."""
+    values = values_of(entry.options)
+    for option in describe(entry.cls.Options):
+        if option.name in entry.cls.Options.without_effect and values[option.name][1]:
+            yield f"{option.name} of {entry.name} has no effect. {option.help}"
 
 
 def _own_cautions(entry: ActionEntry | PluginEntry, policy: Policy) -> Iterator[str]:

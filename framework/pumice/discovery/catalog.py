@@ -24,6 +24,8 @@ from pumice.shortcuts import Shortcut, correction, declared
 
 KINDS: tuple[Kind, ...] = tuple(GROUPS)
 _FRAMEWORK = "pumice-framework"
+OURS = ("pumice", _FRAMEWORK, "pumice-builtin-plugins", "pumice-builtin-actions")
+"""Pumice's own distributions, which share one version."""
 SHORTCUT_KINDS: tuple[Kind, ...] = ("plugin", "action")
 
 
@@ -169,6 +171,11 @@ class Catalog:
     def label(self, kind: Kind, name: str) -> str:
         """Distribution and version of a name, without importing it."""
         return next((p.source.label for p in self.installed(kind) if p.name == name), "")
+
+    def third_party(self, kind: Kind) -> list[str]:
+        """The names that are not of Pumice's own distributions."""
+        others = (part for part in self.installed(kind) if part.source.distribution not in OURS)
+        return list(dict.fromkeys(part.name for part in others))
 
     def load(self, kind: Kind, name: str) -> Loaded:
         """Import and check one class.

@@ -161,3 +161,11 @@ class TestTiersOfVictims:
 
     def test_without_an_action_that_asks_there_is_nothing_to_warn_of(self):
         assert self.warnings(["gang"], ["proportion"], actions=["allocate"]) == []
+
+
+def test_an_option_that_has_no_effect():
+    table = {"actions": ["allocate", "preempt"], "tiers": [{"plugins": ["gang", "priority"]}]}
+    option = {"action": {"preempt": {"topologyAwarePreemptWorkerNum": 4}}}
+    added = set(policy_from_dict({**table, **option}, where="p").warnings)
+    (text,) = added - set(policy_from_dict(table, where="p").warnings)
+    assert text.startswith("p: actions[1]: topologyAwarePreemptWorkerNum of preempt has no effect.")

@@ -6,13 +6,16 @@ import pytest
 import tomli
 from click.testing import CliRunner
 
+from pumice import Plugin
 from pumice.cli import main
 from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers import importer, importer_names
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.kai.policy import import_kai
 from pumice.config.settings import AS_UPSTREAM
+from pumice.discovery import Catalog
 from pumice.errors import PolicyError
+from pumice_builtin_actions.fair_allocate import FairAllocate
 
 BUILT_IN = """
 actions: "allocate, consolidation, reclaim, preempt, stalegangeviction"
@@ -206,7 +209,7 @@ def test_a_cron_window_slides():
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("actions: 'allocat'", "actions: KAI has no action 'allocat'; did you mean 'allocate'?"),
+        ("actions: 'allocat'", "actions: KAI has no action 'allocat', and no other is installed"),
         ("actions: [allocate]", "actions: should be one string"),
         ("tiers: 7", "tiers: should be a list of tables, not 7"),
         ("tiers: [{plugins: [ray]}]", "tiers[0].plugins: should be a list of tables"),
@@ -357,3 +360,25 @@ def test_the_command_refuses_with_status_2(tmp_path):
     result = CliRunner().invoke(main, ["config", "import", str(file), "--from", "kai"])
     assert result.exit_code == 2
     assert "KAI has no action 'alocate'" in result.output
+
+
+def test_installed_actions_and_plugins_of_others_are_taken_by_name():
+    class Quiet(Plugin):
+        class Options(Plugin.Options):
+            hours: int = 8
+
+    catalog = Catalog()
+    catalog.register_local("plugin", "quiet", Quiet)
+    catalog.register_local("action", "sweep", FairAllocate)
+    text = """
+actions: "allocate, sweep"
+tiers:
+- plugins:
+  - name: elastic
+  - name: quiet
+    arguments: {hours: 3}
+"""
+    policy, notes = import_kai(text, catalog=catalog)
+    assert notes == []
+    assert policy["actions"] == ["fair_allocate", "sweep"]
+    assert policy_from_dict(policy, catalog=catalog).plugins[1].options.hours == 3

@@ -5,13 +5,16 @@ import json
 import pytest
 import tomli
 
+from pumice import Plugin
 from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.volcano.flags import FLAGS, points_off
 from pumice.config.importers.volcano.policy import import_volcano
 from pumice.config.settings import AS_UPSTREAM
+from pumice.discovery import Catalog
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS
+from pumice_builtin_actions.allocate import Allocate
 from tests.framework.config.importers._volcano import BUILT_IN, HELM, imported, texts
 
 
@@ -260,11 +263,17 @@ configurations:
   arguments: {predicateErrorCacheEnable: false}
 """,
     )
-    assert policy["action"] == {"preempt": {"enableTopologyAwarePreemption": True}}
-    passed_over, second, unknown, idle = texts(notes)
+    assert policy["action"] == {
+        "preempt": {"enableTopologyAwarePreemption": True},
+        "allocate": {"predicateErrorCacheEnable": False},
+    }
+    passed_over, second, respelt, idle = texts(notes)
     assert passed_over.startswith("configurations[0].arguments.minCandidateNodesAbsolute: '2' ")
     assert second == "configurations[1]: Volcano uses only the first configuration of preempt"
-    assert unknown.endswith("did you mean 'predicateErrorCacheEnable'?")
+    assert respelt == (
+        "configurations[2].arguments.enablePredicateErrorCache: Volcano reads only "
+        "predicateErrorCacheEnable; here it is taken as that"
+    )
     assert (
         idle
         == "configurations[3]: the action 'reclaim' does not run, so its options have no effect"
@@ -379,7 +388,10 @@ tiers:
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("actions: 'allocat'", "Volcano has no action 'allocat'; did you mean 'allocate'?"),
+        (
+            "actions: 'allocat'",
+            "Volcano has no action 'allocat', and no other is installed under that name",
+        ),
         ("actions: 'allocate,'", "a name is missing in 'allocate,'"),
         ("actions: ''", "a name is missing in ''"),
         ("actions: [allocate]", "should be one string"),
@@ -421,3 +433,34 @@ def test_odd_entries_are_accepted():
     policy, notes = import_volcano(HELM + "  - {}\n  - name: [gang]\n    enableHierarchy: true\n")
     assert len(policy["tiers"][1]["plugins"]) == 6
     assert len(notes) == 2
+
+
+# -- what others have written
+
+
+def test_installed_actions_and_plugins_of_others_are_taken_by_name():
+    class Quiet(Plugin):
+        class Options(Plugin.Options):
+            hours: int = 8
+
+    catalog = Catalog()
+    catalog.register_local("plugin", "quiet", Quiet)
+    catalog.register_local("action", "sweep", Allocate)
+    text = """
+actions: "allocate, sweep"
+tiers:
+- plugins:
+  - name: gang
+  - name: quiet
+    enableJobOrder: false
+    arguments: {hours: 3, minutes: 1}
+"""
+    policy, notes = import_volcano(text, catalog=catalog)
+    assert policy["actions"] == ["allocate", "sweep"]
+    assert policy["tiers"] == [{"plugins": ["gang", "quiet"]}]
+    assert policy["plugin"] == {"quiet": {"hours": 3}}
+    assert [note.split(": ", 1)[1] for note in texts(notes)] == [
+        "Volcano does not know it",
+        "without effect: quiet does not answer job_order",
+    ]
+    assert policy_from_dict(policy, catalog=catalog).plugins[1].options.hours == 3

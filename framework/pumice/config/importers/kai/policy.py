@@ -102,11 +102,12 @@ class _Import:
                 self._notes.note(
                     path, f"{name} would run twice; here it runs once, at its first place"
                 )
-            elif name in ACTIONS:
+            elif name in ACTIONS or name in self._catalog.third_party("action"):
                 names.append(name)
             else:
-                near = did_you_mean(name, list(ACTIONS))
-                self._notes.problem(path, f"KAI has no action {name!r}{near}")
+                near = did_you_mean(name, [*ACTIONS, *self._catalog.third_party("action")])
+                text = f"KAI has no action {name!r}, and no other is installed under that name"
+                self._notes.problem(path, f"{text}{near}")
         return names
 
     def _depths(self, value: Any, actions: list[str]) -> dict[str, int]:
@@ -129,15 +130,16 @@ class _Import:
 
     def _plugins(self, tiers: list[Mapping[str, Any]]) -> list[Any]:
         entries: dict[str, Any] = {}
+        known = [*KNOWN_PLUGINS, *self._catalog.third_party("plugin")]
         for number, tier in enumerate(tiers):
             path: KeyPath = ("tiers", number, "plugins")
             for position, entry in enumerate(self._notes.tables(path, tier.get("plugins"))):
                 place = (*path, position)
                 name = entry.get("name")
-                if name not in KNOWN_PLUGINS:
-                    near = did_you_mean(name, KNOWN_PLUGINS)
+                if name not in known:
+                    near = did_you_mean(name, known)
                     text = f"KAI has no plugin {name!r} and ignores it{near}"
-                    self._notes.note(place, f"{text} (if it is one of your own, add it by hand)")
+                    self._notes.note(place, f"{text} (if it is one of your own, install it first)")
                 elif name in entries:
                     text = f"{name} is listed twice; here it counts once, at its first place"
                     self._notes.note(place, text)
@@ -152,9 +154,11 @@ class _Import:
             elif key not in ("name", "arguments"):
                 near = did_you_mean(key, ("arguments", *_WITHOUT_EFFECT))
                 self._notes.note((*path, str(key)), f"KAI does not know it{near}")
+        arguments = self._notes.table((*path, "arguments"), entry.get("arguments"))
+        if name not in KNOWN_PLUGINS:
+            return {"name": name, "arguments": dict(arguments)} if arguments else {"name": name}
         known = _ARGUMENTS.get(name, ())
         taken = {}
-        arguments = self._notes.table((*path, "arguments"), entry.get("arguments"))
         for key, value in arguments.items():
             place = (*path, "arguments", str(key))
             if key not in known:

@@ -26,6 +26,8 @@ PLUGINS = (
     "resourcequota", "sla", "task-topology", "tdm", "usage",
 )  # fmt: skip
 _ERROR_CACHE = "predicateErrorCacheEnable"
+_FIELD_OF_ERROR_CACHE = "enablePredicateErrorCache"
+"""The name in Volcano's source, which documents quote; its configuration does not read it."""
 _GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 _KEYS = ("actions", "tiers", "configurations", "metrics")
 _SECRET = "password"
@@ -56,7 +58,8 @@ def translate_volcano(
 class _Import:
     def __init__(self, where: str, catalog: Catalog | None) -> None:
         self._notes = ImportNotes(where)
-        self._parts = Parts(self._notes, catalog or Catalog())
+        self._catalog = catalog or Catalog()
+        self._parts = Parts(self._notes, self._catalog)
 
     def whole(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
         """Import a whole file of Volcano's."""
@@ -118,11 +121,12 @@ class _Import:
                 self._notes.note(
                     path, f"{name} would run twice; here it runs once, at its first place"
                 )
-            elif name in ACTIONS:
+            elif name in ACTIONS or name in self._catalog.third_party("action"):
                 names.append(name)
             elif name:
-                near = did_you_mean(name, ACTIONS)
-                self._notes.problem(path, f"Volcano has no action {name!r}{near}")
+                near = did_you_mean(name, [*ACTIONS, *self._catalog.third_party("action")])
+                text = f"Volcano has no action {name!r}, and no other is installed under that name"
+                self._notes.problem(path, f"{text}{near}")
             else:
                 text = f"a name is missing in {value!r}; Volcano rejects that"
                 self._notes.problem(path, text)
@@ -141,10 +145,21 @@ class _Import:
             elif name in given:
                 self._notes.note(path, f"Volcano uses only the first configuration of {name}")
             else:
-                given[str(name)] = self._parts.action(entry, path)
+                given[str(name)] = self._parts.action(self._respelt(entry, path), path)
         for name in (name for name in _GANG_ACTIONS if name in actions):
             self._share_error_cache(given, name)
         return given
+
+    def _respelt(self, entry: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any]:
+        """The entry with the error cache under the name that Volcano reads."""
+        arguments = entry.get("arguments")
+        if not isinstance(arguments, Mapping) or _FIELD_OF_ERROR_CACHE not in arguments:
+            return entry
+        text = f"Volcano reads only {_ERROR_CACHE}; here it is taken as that"
+        self._notes.note((*path, "arguments", _FIELD_OF_ERROR_CACHE), text)
+        respelt = {_ERROR_CACHE: arguments[_FIELD_OF_ERROR_CACHE], **arguments}
+        del respelt[_FIELD_OF_ERROR_CACHE]
+        return {**entry, "arguments": respelt}
 
     def _share_error_cache(self, given: Options, name: str) -> None:
         """Volcano's gang actions have no such option: they use that of allocate."""
@@ -180,9 +195,11 @@ class _Import:
     ) -> Any:
         """The tier entry of a plugin, None if it is left out."""
         name = entry.get("name")
-        if name not in PLUGINS:
-            text = f"Volcano has no plugin {name!r} and ignores it{did_you_mean(name, PLUGINS)}"
-            self._notes.note(path, f"{text} (if it is one of your own, add it by hand)")
+        others = self._catalog.third_party("plugin")
+        if name not in PLUGINS and name not in others:
+            near = did_you_mean(name, [*PLUGINS, *others])
+            text = f"Volcano has no plugin {name!r} and ignores it{near}"
+            self._notes.note(path, f"{text} (if it is one of your own, install it first)")
             return None
         if name in seen:
             text = f"{name} is listed twice; here it counts once, at its first place, with"
