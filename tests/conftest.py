@@ -1,6 +1,7 @@
 """What every test may use: the material shared between projects, where this machine has it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def shared() -> Path:
 
 def pytest_configure() -> None:
     choose_seed()
+    # A shell that starts the tests in the background makes them, and what they start, deaf to
+    # Ctrl-C, which some of them try.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

@@ -167,6 +167,7 @@ def test_nodes_by_keyboard(open_page, address):
     shows(page, "#sheet-title", "research/sweep")
     page.keyboard.press("Escape")
     page.click("#node-table summary")
+    page.locator("#node-table tbody tr").nth(3).wait_for()
     assert page.locator("#node-table tbody tr").count() == 4
 
 
