@@ -92,7 +92,10 @@ class CapacityBound:
         return table
 
     def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
-        """Whether the wanted tasks may fit once victims have released these amounts."""
+        """Whether the wanted tasks may fit once victims have released these amounts.
+
+        A search asks ``Releases``, which counts the same for a plan that grows.
+        """
         free_on: FreedRows | None = None
         for request, count in wanted.items():
             table = self.table_of(request)

@@ -17,6 +17,8 @@ from pumice.solver.capacity_bound import (
 )
 from pumice.solver.plan import NewVictims, Plan
 
+_NOTHING: FreedRows = {}
+
 
 class Releases:
     """Sums of one step, so that its trials need not look at each victim again."""
@@ -27,10 +29,10 @@ class Releases:
         self.plan = plan
         self._new = NewVictims()
         self._counted: set[str] = set()
-        self._of_recorded: FreedRows = {}
+        self._of_recorded = _Released(capacity)
         self._of_job: dict[str, FreedRows] = {}
         """By job: what its victims release that are not recorded."""
-        self._of_all = _AllReleased(capacity)
+        self._of_all = _Released(capacity)
         self.rows: dict[str, set[int]] = {}
         """By job: the rows of its victims, also of those that are recorded."""
         self.elsewhere: set[str] = set()
@@ -58,10 +60,13 @@ class Releases:
             self._shares_gpus.add(uid)
             self._recorded_share_gpus = self._recorded_share_gpus or recorded
         amounts = self._capacity.amounts_of(task)
-        of_own = self._of_recorded if recorded else self._of_job.setdefault(uid, {})
-        known = of_own.get(row)
-        of_own[row] = amounts if known is None else list(map(add, known, amounts))
         self._of_all.add(row, amounts)
+        if recorded:
+            self._of_recorded.add(row, amounts)
+            return
+        of_job = self._of_job.setdefault(uid, {})
+        known = of_job.get(row)
+        of_job[row] = amounts if known is None else list(map(add, known, amounts))
 
     def may_all_fit(self, wanted: RequestCounts) -> bool:
         """Whether the wanted tasks may fit if all victims of the plan are evicted together."""
@@ -77,16 +82,21 @@ class Releases:
         """Whether they may fit once the recorded victims and those of these jobs are evicted."""
         if self.share_gpus(jobs):
             return True
-        released = self._of_recorded.copy()
-        for uid in jobs:
-            for row, amounts in self._of_job.get(uid, {}).items():
-                known = released.get(row)
-                released[row] = amounts if known is None else list(map(add, known, amounts))
-        return self._capacity.may_fit(wanted, released)
+        own = [of_job for of_job in map(self._of_job.get, jobs) if of_job]
+        return self._of_recorded.may_fit(wanted, own[0] if len(own) == 1 else _sums(own))
 
 
-class _AllReleased:
-    """What all victims of a plan release; a new victim costs a look at its own row.
+def _sums(released: Iterable[FreedRows]) -> FreedRows:
+    sums: FreedRows = {}
+    for of_job in released:
+        for row, amounts in of_job.items():
+            known = sums.get(row)
+            sums[row] = amounts if known is None else list(map(add, known, amounts))
+    return sums
+
+
+class _Released:
+    """What a growing number of victims releases; a new one costs a look at its own row.
 
     Its answers are those of :meth:`CapacityBound.may_fit`.
     """
@@ -105,16 +115,22 @@ class _AllReleased:
         self._free[row] = list(map(add, before, amounts))
         self._log.append(row)
 
-    def may_fit(self, wanted: RequestCounts) -> bool:
+    def may_fit(self, wanted: RequestCounts, more: FreedRows = _NOTHING) -> bool:
+        """Whether the wanted tasks may fit once this, and ``more``, is released."""
         for request, count in wanted.items():
             table = self._capacity.table_of(request)
             if table is None or count <= table.total:
                 continue
-            if count > table.total + self._gain(request, table):
+            gains = self._gains_of(request, table)
+            gain = gains.total
+            for row, amounts in more.items():
+                free = self._free.get(row) or self._capacity.free_on(row)
+                gain += table.gain(row, list(map(add, free, amounts))) - gains.by_row.get(row, 0)
+            if count > table.total + gain:
                 return False
         return True
 
-    def _gain(self, request: Request, table: RequestTable) -> int:
+    def _gains_of(self, request: Request, table: RequestTable) -> _Gains:
         gains = self._gains.get(request)
         if gains is None or gains.opened != table.opened:
             gains = self._gains[request] = _Gains(table.opened)
@@ -123,7 +139,7 @@ class _AllReleased:
             gains.total += gain - gains.by_row.get(row, 0)
             gains.by_row[row] = gain
         gains.seen = len(self._log)
-        return gains.total
+        return gains
 
 
 @dataclass(slots=True)

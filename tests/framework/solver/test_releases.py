@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pumice.solver import Plan, VictimGroup
 from pumice.solver.capacity_bound import CapacityBound, request_of
-from pumice.solver.releases import Releases, _AllReleased
+from pumice.solver.releases import Releases, _Released
 from tests.plugins._fair import FairWorld, ask
 from tests.sampling import random_examples
 
@@ -96,7 +96,7 @@ def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
     bound = CapacityBound(nodes, {request: rejected}, np.array([0], np.intp))
     gpu = [nodes.dimensions.names[d] for d, _ in request].index("nvidia.com/gpu")
     one = request[gpu][1] // 2
-    growing, released = _AllReleased(bound), {}
+    growing, released = _Released(bound), {}
     for opens, row, gpus in steps:
         if opens:
             bound.open([row])

@@ -31,7 +31,7 @@ _NOT_COMPARED = {
     SubJob: {"initial"},
     NodeTable: {
         "_earlier", "_fact_columns", "_handles", "_journal", "_journal_base", "_relabelled",
-        "_shares", "lasting", "reports_changes",
+        "_shares", "lasting", "reports_changes", "version",
     },
     GpuShares: {"_fitting"},
     HyperNodeTree: {"_lowest"},

@@ -13,6 +13,8 @@ class RowJournal:
     def __init__(self) -> None:
         self._journal: list[int] = []
         self._journal_base = 0
+        self.version = 0
+        """Grows with every change, undo included."""
         self.reports_changes = True
         """Whether the journal may be read; if not, every row counts as changed."""
         self._earlier: set[int] = set()
@@ -24,15 +26,11 @@ class RowJournal:
         """Record that a row has changed, so that caches update it."""
         journal = self._journal
         journal.append(row)
+        self.version += 1
         if len(journal) > _JOURNAL_LIMIT:
             self._journal_base += len(journal)
             self._earlier.update(journal)
             self._journal = []
-
-    @property
-    def version(self) -> int:
-        """Grows with every change, undo included."""
-        return self._journal_base + len(self._journal)
 
     def changed_since(self, version: int) -> list[int] | None:
         """The rows changed since a version, in order, each once; None: any row may have."""
@@ -54,5 +52,5 @@ class RowJournal:
 
     def clear_journal(self) -> None:
         """Begin a new cycle, in which no row has changed yet."""
-        self._journal, self._journal_base = [], 0
+        self._journal, self._journal_base, self.version = [], 0, 0
         self._earlier, self._relabelled = set(), []
