@@ -27,8 +27,8 @@ from pumice.session.order import Order
 from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
 from pumice.solver import ranked_jobs, trials
-from pumice.solver.capacity_bound import CapacityBound
 from pumice.solver.queue_tree import QueueTree
+from pumice.solver.releases import Released
 from pumice.solver.steps import Steps
 from pumice.solver.task_batches import TaskBatches
 from pumice.solver.victim_sequence import VictimSequence
@@ -350,12 +350,12 @@ def _old_spans(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is never room for more than one task."""
-    may_fit = CapacityBound.may_fit
+    may_fit = Released.may_fit
 
-    def full(bound: CapacityBound, wanted: Any, *args: Any, **kwargs: Any) -> bool:
-        return sum(wanted.values()) < 2 and may_fit(bound, wanted, *args, **kwargs)
+    def full(released: Released, wanted: Any, *args: Any) -> bool:
+        return sum(wanted.values()) < 2 and may_fit(released, wanted, *args)
 
-    monkeypatch.setattr(CapacityBound, "may_fit", full)
+    monkeypatch.setattr(Released, "may_fit", full)
 
 
 def _none_returns(monkeypatch: pytest.MonkeyPatch) -> None:

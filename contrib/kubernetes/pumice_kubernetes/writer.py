@@ -42,7 +42,8 @@ class Writer:
         """By job: the reason of its last event."""
         self._shown: dict[str, tuple[str, str]] = {}
         """By uid of a pod: the message and the nominated node that were written last."""
-        self._trouble = ""
+        self._troubles: dict[str, int] = {}
+        """By kind of report: the status of the refusal that was logged last."""
         self.calm = asyncio.Event()
         """While it is not set, binds have precedence: one worker goes on, so that none starves."""
         self.calm.set()
@@ -68,6 +69,7 @@ class Writer:
             self._sending.add(key)
             try:
                 await write()
+                self._troubles.pop(key[0], None)
             except (ApiError, *UNREACHABLE) as error:
                 self._failed(key, error)
             finally:
@@ -86,10 +88,9 @@ class Writer:
             return  # the pod was bound meanwhile, and takes no nomination any more
         if not isinstance(error, ApiError):
             return  # the client has logged it
-        trouble = f"{key[0]}: {error}"
-        if trouble != self._trouble:
-            self._trouble = trouble
-            logger.warning("a report cannot be written: {}", trouble)
+        if self._troubles.get(key[0]) != error.status:
+            self._troubles[key[0]] = error.status
+            logger.warning("a report cannot be written: {}: {}", key[0], error)
 
     def _put(self, kind: str, name: str, write: Write) -> None:
         self._due[kind, name] = write

@@ -51,7 +51,9 @@ def log() -> Iterator[Log]:
 def outage_is_told_once(log: Log) -> None:
     assert len(log("the API server does not answer")) == 1
     assert len(log("the API server answers again")) == 1
-    assert len(log("")) == len(set(log("")))
+    # Pods that could not be bound meanwhile are bound by a later cycle.
+    told = [line for line in log("") if not line.startswith("bind ")]
+    assert len(told) == len(set(told))
 
 
 def test_a_pod_that_another_scheduler_binds_meanwhile_is_bound_once(
@@ -119,7 +121,8 @@ def test_the_api_server_is_killed_while_a_gang_is_bound(
     tasks = [bind.task for bind in scheduler.binds]
     assert len(tasks) == len(set(tasks))
     outage_is_told_once(log)
-    assert len(log("x/g")) == 1
+    # An API server that has not read its roles yet forbids everything.
+    assert len([line for line in log("x/g") if "forbidden" not in line]) == 1
 
 
 def test_a_watch_that_has_expired(

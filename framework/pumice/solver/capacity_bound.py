@@ -91,22 +91,6 @@ class CapacityBound:
             self._unfiltered[size] = table
         return table
 
-    def may_fit(self, wanted: RequestCounts, released: FreedRows) -> bool:
-        """Whether the wanted tasks may fit once victims have released these amounts.
-
-        A search asks ``Releases``, which counts the same for a plan that grows.
-        """
-        free_on: FreedRows | None = None
-        for request, count in wanted.items():
-            table = self.table_of(request)
-            if table is None or count <= table.total:
-                continue
-            if free_on is None:
-                free_on = self._free_with(released)
-            if count > table.total_with(free_on):
-                return False
-        return True
-
     def may_fit_now(self, wanted: RequestCounts, rows: np.ndarray) -> bool:
         """Whether the wanted tasks may fit these rows as the nodes are now."""
         free: np.ndarray | None = None

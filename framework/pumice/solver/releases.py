@@ -29,10 +29,10 @@ class Releases:
         self.plan = plan
         self._new = NewVictims()
         self._counted: set[str] = set()
-        self._of_recorded = _Released(capacity)
+        self._of_recorded = Released(capacity)
         self._of_job: dict[str, FreedRows] = {}
         """By job: what its victims release that are not recorded."""
-        self._of_all = _Released(capacity)
+        self._of_all = Released(capacity)
         self.rows: dict[str, set[int]] = {}
         """By job: the rows of its victims, also of those that are recorded."""
         self.elsewhere: set[str] = set()
@@ -95,11 +95,8 @@ def _sums(released: Iterable[FreedRows]) -> FreedRows:
     return sums
 
 
-class _Released:
-    """What a growing number of victims releases; a new one costs a look at its own row.
-
-    Its answers are those of :meth:`CapacityBound.may_fit`.
-    """
+class Released:
+    """What a growing number of victims releases; a new one costs a look at its own row."""
 
     def __init__(self, capacity: CapacityBound) -> None:
         self._capacity = capacity

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pumice.solver.capacity_bound import CapacityBound, request_of
+from pumice.solver.releases import Released
 from tests.framework.solver._search import FAIR
 from tests.plugins._fair import FairWorld, ask
 
@@ -34,6 +35,13 @@ class TestCapacityBound:
     def leaving(self, *names):
         return [self.world.task(f"{name}-0") for name in names]
 
+    def fits(self, bound, *names):
+        """Whether the tasks may fit once these victims are evicted."""
+        released = Released(bound)
+        for row, amounts in bound.released_by(self.leaving(*names)).items():
+            released.add(row, amounts)
+        return released.may_fit(self.demand)
+
     @pytest.mark.parametrize(
         "claims, victims, enough",
         [
@@ -49,23 +57,23 @@ class TestCapacityBound:
     )
     def test_only_victims_free_room_on_full_nodes(self, claims, victims, enough):
         bound = self.bound(*claims, rows=())
-        assert bound.may_fit(self.demand, bound.released_by(self.leaving(*victims))) is enough
+        assert self.fits(bound, *victims) is enough
 
     def test_free_room_counts_where_the_claimant_may_go(self):
-        assert not self.bound(1, rows=["n"]).may_fit(self.demand, {})
-        assert self.bound(1, rows=["m"]).may_fit(self.demand, {})
-        assert not self.bound(1, 1, rows=["m"]).may_fit(self.demand, {})
+        assert not self.fits(self.bound(1, rows=["n"]))
+        assert self.fits(self.bound(1, rows=["m"]))
+        assert not self.fits(self.bound(1, 1, rows=["m"]))
         bound = self.bound(1, 1, rows=["m"])
-        assert bound.may_fit(self.demand, bound.released_by(self.leaving("v")))
+        assert self.fits(bound, "v")
 
     def test_a_node_that_rejects_the_claimant_does_not_count(self):
-        assert not self.bound(1, rows=["m"], rejecting=["m"]).may_fit(self.demand, {})
+        assert not self.fits(self.bound(1, rows=["m"], rejecting=["m"]))
         bound = self.bound(1, rows=["m"], rejecting=["m"])
         bound.open([self.world.session.nodes.row_of["m"]])
-        assert not bound.may_fit(self.demand, {})
-        assert bound.may_fit(self.demand, bound.released_by(self.leaving("v")))
+        assert not self.fits(bound)
+        assert self.fits(bound, "v")
         bound = self.bound(1, rows=(), rejecting=["n"])
-        assert not bound.may_fit(self.demand, bound.released_by(self.leaving("v", "w")))
+        assert not self.fits(bound, "v", "w")
 
     def test_a_node_that_rejects_the_claimant_may_take_a_victim(self):
         bound = self.bound(1, rows=["m"], rejecting=["m"])
@@ -74,7 +82,7 @@ class TestCapacityBound:
     def test_rows_may_be_opened_later(self):
         bound = self.bound(1, rows=())
         bound.open([self.world.session.nodes.row_of["m"]])
-        assert bound.may_fit(self.demand, {})
+        assert self.fits(bound)
 
     def test_victims_that_must_be_placed_again_need_room_as_well(self):
         bound = self.bound(1, rows=())
@@ -102,7 +110,7 @@ class TestCapacityBound:
         assert bound.may_fit_now(self.demand, where)
         nodes.future_idle[where] = 0
         assert not bound.may_fit_now(self.demand, where)
-        assert bound.may_fit(self.demand, {})
+        assert self.fits(bound)
 
     def test_a_node_that_rejects_the_claimant_is_not_counted_meanwhile_either(self):
         bound = self.bound(1, rows=["m"], rejecting=["m"])
@@ -116,4 +124,5 @@ class TestCapacityBound:
         bound = self.bound(0, rows=())
         task = self.world.task("x-0")
         task.best_effort = True
-        assert bound.may_fit({request_of(task): 1}, {})
+        self.demand = {request_of(task): 1}
+        assert self.fits(bound)

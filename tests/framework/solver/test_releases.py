@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pumice.solver import Plan, VictimGroup
 from pumice.solver.capacity_bound import CapacityBound, request_of
-from pumice.solver.releases import Releases, _Released
+from pumice.solver.releases import Released, Releases
 from tests.plugins._fair import FairWorld, ask
 from tests.sampling import random_examples
 
@@ -96,7 +96,7 @@ def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
     bound = CapacityBound(nodes, {request: rejected}, np.array([0], np.intp))
     gpu = [nodes.dimensions.names[d] for d, _ in request].index("nvidia.com/gpu")
     one = request[gpu][1] // 2
-    growing, released = _Released(bound), {}
+    growing, released = Released(bound), {}
     for opens, row, gpus in steps:
         if opens:
             bound.open([row])
@@ -106,4 +106,8 @@ def test_growing_releases_answer_as_a_count_of_all_rows(steps, count):
             growing.add(row, amounts)
             before = released.get(row, [0] * len(request))
             released[row] = [a + b for a, b in zip(before, amounts, strict=True)]
-        assert growing.may_fit(wanted) == bound.may_fit(wanted, released)
+        free = {
+            row: [a + b for a, b in zip(bound.free_on(row), amounts, strict=True)]
+            for row, amounts in released.items()
+        }
+        assert growing.may_fit(wanted) == (count <= bound.table_of(request).total_with(free))
