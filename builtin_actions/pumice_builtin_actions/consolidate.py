@@ -36,7 +36,7 @@ class Consolidate(SolverAction):
             super().execute(session)
 
     def takes(self, job: Job) -> bool:
-        return job.preemptible and super().takes(job)
+        return job.preemptible
 
     def victims(self, session: Session, queues: VictimQueues, claimant: Job) -> QueueTree:
         limit: int = self.options.max_preemptees

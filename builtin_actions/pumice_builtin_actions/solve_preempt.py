@@ -29,8 +29,6 @@ class SolvePreempt(SolverAction):
         return victim.queue == job.queue and victim.priority < job.priority
 
     def takes(self, job: Job) -> bool:
-        if not super().takes(job):
-            return False
         return self.options.surplus or any(
             active_count(part) < part.min_available for part in job.sub_jobs.values()
         )

@@ -34,6 +34,12 @@ class SolverOptions(QueueDepthOptions):
         description="Copy KAI's flaw that pending jobs which are not part of a plan decide in which"
         " order its claimant and victims are placed.",
     )
+    ignores_preemption_policy: bool = Field(
+        False,
+        alias="upstreamPreemptionPolicy",
+        description="Copy KAI, which evicts for its own jobs even if their pods have"
+        " preemptionPolicy Never.",
+    )
     budget: int = Field(
         0,
         alias="maxSimulations",
@@ -81,8 +87,8 @@ class SolverAction(Action):
         return None
 
     def takes(self, job: Job) -> bool:
-        """Whether the action may evict for this job."""
-        return may_evict(job)
+        """Whether the action looks at this job at all."""
+        return True
 
     def is_entitled(self, session: Session, job: Job) -> bool:
         """Whether to search for the job at all; False does not count as a failure."""
@@ -110,9 +116,8 @@ class SolverAction(Action):
             bystanders=options.bystanders,
         )
         failed: dict[str, FailedJobs] = {}
-        jobs = QueueTree(
-            session, waiting_jobs(session, self.takes), depth=options.queue_depth, evicting=True
-        )
+        waiting = waiting_jobs(session, lambda job: self._takes(session, job))
+        jobs = QueueTree(session, waiting, depth=options.queue_depth, evicting=True)
         while jobs:
             job = jobs.pop()
             scope = job.queue if self.failures_by_queue else ""
@@ -129,6 +134,15 @@ class SolverAction(Action):
                 if not self.may_succeed(session, job, placer) or not _search(session, solver, job):
                     failures.failed(job)
                     self._note_failure(session, solver, job)
+
+    def _takes(self, session: Session, job: Job) -> bool:
+        if not self.takes(job):
+            return False
+        heeds = job.heeds_preemption_policy or not self.options.ignores_preemption_policy
+        if heeds and not may_evict(job):
+            session.note(job, "PreemptionNever", "its pods have preemptionPolicy Never")
+            return False
+        return True
 
     def _note_failure(self, session: Session, solver: Solver, job: Job) -> None:
         if self.only_moves:

@@ -38,9 +38,8 @@ def _is_admitted(session: Session, job: Job) -> bool:
 
 def may_evict(job: Job) -> bool:
     """Whether tasks may be evicted for the job: no pending pod has preemptionPolicy Never."""
-    return not job.heeds_preemption_policy or all(
-        task.pod.preemption_policy != "Never" for task in job.by_status[TaskStatus.PENDING].values()
-    )
+    pending = job.by_status[TaskStatus.PENDING].values()
+    return all(task.pod.preemption_policy != "Never" for task in pending)
 
 
 class VictimQueues:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pumice.config import load_policy, policy_from_dict, translate
+from pumice.config.importers.kai.translate import UPSTREAM_FLAWS
 from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError, PumiceError
 from pumice.scenarios.params import with_params
@@ -67,8 +68,8 @@ class TestKai:
     def test_searches_account_as_upstream_by_default(self) -> None:
         given = {"reclaim": {"upstreamStaleReleases": False}}
         assert kai(actions=["reclaim", "preempt"], action=given)["action"] == {
-            "solve_reclaim": {"upstreamStaleReleases": False, "upstreamBystanders": True},
-            "solve_preempt": {"upstreamStaleReleases": True, "upstreamBystanders": True},
+            "solve_reclaim": dict.fromkeys(UPSTREAM_FLAWS, True) | given["reclaim"],
+            "solve_preempt": dict.fromkeys(UPSTREAM_FLAWS, True),
         }
 
     def test_depths_of_queues_become_options_of_actions(self) -> None:

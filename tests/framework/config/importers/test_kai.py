@@ -12,6 +12,7 @@ from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers import importer, importer_names
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.kai.policy import import_kai
+from pumice.config.importers.kai.translate import UPSTREAM_FLAWS
 from pumice.config.settings import AS_UPSTREAM
 from pumice.discovery import Catalog
 from pumice.errors import PolicyError
@@ -100,7 +101,7 @@ tiers:
         "actions": ["solve_reclaim", "fair_allocate"],
         "tiers": [{"plugins": ["fairshare", PRIORITY, "kai_predicates"]}],
         "plugin": {"fairshare": {"kValue": "0.5"}},
-        "action": {"solve_reclaim": {"upstreamStaleReleases": True, "upstreamBystanders": True}},
+        "action": {"solve_reclaim": dict.fromkeys(UPSTREAM_FLAWS, True)},
         "evictions": AS_UPSTREAM,
     }
 

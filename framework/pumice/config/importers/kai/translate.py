@@ -20,7 +20,7 @@ PLUGINS = {"predicates": "kai_predicates", "proportion": "fairshare"}
 POINTS = {"priority": ["job_order"]}
 """The points that KAI's plugin answers, where Pumice's plugin of the same name answers more."""
 
-UPSTREAM_FLAWS = ("upstreamStaleReleases", "upstreamBystanders")
+UPSTREAM_FLAWS = ("upstreamStaleReleases", "upstreamBystanders", "upstreamPreemptionPolicy")
 """Options that copy what conformance pins."""
 SEARCHING = ("consolidate", "solve_reclaim", "solve_preempt")
 """Actions that reproduce KAI's inexact accounting of trials; conformance pins it."""
