@@ -33,6 +33,7 @@ class Releases:
         self._of_job: dict[str, FreedRows] = {}
         """By job: what its victims release that are not recorded."""
         self._of_all = Released(capacity)
+        self._all_fit = False
         self.rows: dict[str, set[int]] = {}
         """By job: the rows of its victims, also of those that are recorded."""
         self.elsewhere: set[str] = set()
@@ -69,10 +70,13 @@ class Releases:
         of_job[row] = amounts if known is None else list(map(add, known, amounts))
 
     def may_all_fit(self, wanted: RequestCounts) -> bool:
-        """Whether the wanted tasks may fit if all victims of the plan are evicted together."""
-        if self._shares_gpus:
-            return True
-        return self._of_all.may_fit(wanted)
+        """Whether the wanted tasks may fit if all victims of the plan are evicted together.
+
+        ``wanted`` is the same in the whole step, and the victims become more: yes stays yes.
+        """
+        if not self._all_fit:
+            self._all_fit = bool(self._shares_gpus) or self._of_all.may_fit(wanted)
+        return self._all_fit
 
     def share_gpus(self, jobs: Iterable[str]) -> bool:
         """Whether a recorded victim, or one of these jobs, shares GPUs."""

@@ -157,11 +157,11 @@ class Trials:
         latest, releases = plan.latest, self._releases
         assert releases is not None
         made: set[Hashable] = set()
-        nodes = [""] if latest is None else sorted({t.node for t in latest.tasks.values()})
-        for node in nodes:
+        tasks = () if latest is None else latest.tasks.values()
+        for node in sorted({task.node for task in tasks} if tasks else [""]):
             jobs = plan.jobs_on(node)
             # Tasks on other nodes than those of the session cannot be evicted in a simulation.
-            if not releases.elsewhere.isdisjoint(jobs):
+            if releases.elsewhere and not releases.elsewhere.isdisjoint(jobs):
                 return
             key = trial_key(plan, jobs)
             if self.bounded:
@@ -203,7 +203,8 @@ class Trials:
 
 def trial_key(plan: Plan, jobs: Iterable[str]) -> Hashable:
     """What trials of one step differ in: the victims of these jobs, which only grow in number."""
-    return tuple((uid, len(plan.victims[uid].tasks)) for uid in jobs)
+    victims = plan.victims
+    return tuple([(uid, len(victims[uid].tasks)) for uid in jobs])
 
 
 def _rejected_by_request(
