@@ -37,8 +37,6 @@ NOT_RUN = {
     'eval "$(pumice completion zsh)"': "needs zsh; tests/framework/cli/test_doctor.py",
 }
 """Commands by how they begin, and why they are not run here."""
-LONG = ("pumice simulate synthetic --preset", "pumice tune")
-"""Commands that take minutes: run by ``make test-long``."""
 INSTALLS = ("docs/write-a-plugin.md",)
 """Pages that build and install a distribution: run by ``make test-long``."""
 ELSEWHERE = ("docs/tutorial.md",)
@@ -60,7 +58,7 @@ def commands(text: str) -> list[str]:
     return found
 
 
-def run_page(text: str, shell: Shell, *, long: bool = False) -> list[str]:
+def run_page(text: str, shell: Shell) -> list[str]:
     """What is wrong with a page."""
     wrong = []
     for block in blocks(text):
@@ -74,7 +72,7 @@ def run_page(text: str, shell: Shell, *, long: bool = False) -> list[str]:
                     wrong.append(f"{place}\n{printed}")
         elif block.language == "sh":
             for command in shell_lines(block.body):
-                if excused(command) or command.startswith(LONG) != long:
+                if excused(command):
                     continue
                 status, printed = shell.run(command)
                 if status:
@@ -93,14 +91,6 @@ RUN = [
 def test_commands_print_what_the_page_says(page, tmp_path):
     wrong = run_page(PAGES[page], Shell(tmp_path))
     assert not wrong, f"`python -m tests.docs_console {page}` renews it:\n" + "\n".join(wrong)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "page", [p for p, text in PAGES.items() if any(c.startswith(LONG) for c in commands(text))]
-)
-def test_long_commands_succeed(page, tmp_path):
-    assert not run_page(PAGES[page], Shell(tmp_path), long=True)
 
 
 @pytest.mark.parametrize("page", PAGES)
