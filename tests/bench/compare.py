@@ -33,23 +33,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=float, default=1.1, help="the largest ratio that passes")
     options = parser.parse_args(arguments)
     names = [case.name for case in CASES if options.k in case.name]
-    best: dict[str, dict[Path, float]] = {}
-    for name in names:
-        for _ in range(options.rounds):
-            for checkout in (options.base.resolve(), ROOT):
-                for row in measure(checkout, name):
-                    cpu = best.setdefault(name_of(row), {})
-                    cpu[checkout] = min(row["cpu"], cpu.get(checkout, float("inf")))
-    slower = 0
+    base, slower = options.base.resolve(), 0
     print(f"{'case':58} {'base':>9} {'here':>9} {'ratio':>6}")
-    for name, cpu in best.items():
-        if len(cpu) < 2:
-            continue
-        before, after = cpu[options.base.resolve()], cpu[ROOT]
-        ratio = after / max(before, 1e-4)
-        slower += ratio > options.most
-        print(f"{name:58} {before:9.4f} {after:9.4f} {ratio:6.2f}")
+    for name in names:
+        for row, (before, after) in best_of(base, name, options.rounds).items():
+            ratio = after / max(before, 1e-4)
+            slower += ratio > options.most
+            print(f"{row:58} {before:9.4f} {after:9.4f} {ratio:6.2f}", flush=True)
     return 1 if slower else 0
+
+
+def best_of(base: Path, name: str, rounds: int) -> dict[str, tuple[float, float]]:
+    """By row that both checkouts have: the least CPU time of the base and of this one."""
+    best: dict[str, dict[Path, float]] = {}
+    for _ in range(rounds):
+        for checkout in (base, ROOT):
+            rows = measure(checkout, name)
+            if not rows:
+                return {}
+            for row in rows:
+                cpu = best.setdefault(name_of(row), {})
+                cpu[checkout] = min(row["cpu"], cpu.get(checkout, float("inf")))
+    return {row: (cpu[base], cpu[ROOT]) for row, cpu in best.items() if len(cpu) == 2}
 
 
 def measure(checkout: Path, name: str) -> list[Row]:
