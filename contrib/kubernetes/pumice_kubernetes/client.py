@@ -102,7 +102,9 @@ class Client:
             headers={"Accept": "application/json", "Accept-Encoding": "identity"},
         )
         self._answers = True
-        """Whether the last request got an answer."""
+        """Whether the server answers, as far as is known."""
+        self._turn = 0
+        """How often that has changed."""
 
     async def close(self) -> None:
         """End all connections."""
@@ -129,25 +131,34 @@ class Client:
             data = msgspec.json.encode(body)
             headers["Content-Type"] = content_type
         query = urlencode(params) if params else ""
-        try:
-            async with self._slots:
+        async with self._slots:
+            asked = self._turn
+            try:
                 status, content = await self._connections.request(
                     method, path, query, headers, data
                 )
-        except UNREACHABLE as error:
-            self._unanswered(error)
-            raise
-        if not self._answers:
-            self._answers = True
-            logger.warning("the API server answers again")
+            except UNREACHABLE as error:
+                self._heard(asked, error)
+                raise
+        self._heard(asked)
         if status >= 300:
             raise error_of(status, content)
         return content
 
-    def _unanswered(self, error: BaseException) -> None:
-        """Log that the server does not answer, once for all who ask it."""
-        if self._answers:
-            self._answers = False
+    def _heard(self, asked: int, error: BaseException | None = None) -> None:
+        """Log that the server does not answer, or does again, once for all who ask it.
+
+        What was ``asked`` before the last such change says nothing any more: its answer may have
+        been on the way when the server died.
+        """
+        answers = error is None
+        if asked != self._turn or answers == self._answers:
+            return
+        self._answers = answers
+        self._turn += 1
+        if error is None:
+            logger.warning("the API server answers again")
+        else:
             logger.warning("the API server does not answer: {}: {}", type(error).__name__, error)
 
     async def each(self, work: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
@@ -192,11 +203,12 @@ class Client:
         :raises ApiError: the server refused at once; a later error is an event.
         :raises UNREACHABLE: the connection was lost; that is logged as for a request.
         """
+        asked = self._turn
         try:
             async for event in self._watch(path, version, seconds):
                 yield event
         except UNREACHABLE as error:
-            self._unanswered(error)
+            self._heard(asked, error)
             raise
 
     async def _watch(self, path: str, version: str, seconds: int) -> AsyncIterator[EventWire]:

@@ -42,6 +42,9 @@ class Lease:
         self._seen: tuple[str, float] = ("", 0.0)
         """The version of another holder's lease, and when it was first seen."""
         self._trouble = ""
+        self._request = asyncio.Lock()
+        """Held while the lease is read and written: a renewal would refuse the release."""
+        self._released = False
 
     @property
     def is_held(self) -> bool:
@@ -49,11 +52,13 @@ class Lease:
         return time.monotonic() < self._renewed + self._seconds * 2 / 3
 
     async def run(self) -> None:
-        """Take the lease when it is free, and renew it, until cancelled."""
-        while True:
+        """Take the lease when it is free, and renew it, until it is released."""
+        while not self._released:
             before = self.is_held
             try:
-                await self._try()
+                async with self._request:
+                    if not self._released:
+                        await self._try()
                 self._trouble = ""
             except (ApiError, *UNREACHABLE) as error:
                 trouble = f"{type(error).__name__}: {error}"
@@ -110,13 +115,15 @@ class Lease:
 
     async def release(self) -> None:
         """Give the lease up, so that another one need not wait."""
-        if not self.is_held:
-            return
-        self._renewed = float("-inf")
+        self._released = True
         try:
-            lease = await self._client.get(self._path)
-            if lease["spec"].get("holderIdentity") == self._identity:
-                lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1}
-                await self._client.request("PUT", self._path, lease)
+            async with self._request:
+                if not self.is_held:
+                    return
+                self._renewed = float("-inf")
+                lease = await self._client.get(self._path)
+                if lease["spec"].get("holderIdentity") == self._identity:
+                    lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1}
+                    await self._client.request("PUT", self._path, lease)
         except (ApiError, *UNREACHABLE) as error:
             logger.warning("the lease {} was not released: {}", self._name, error)

@@ -28,7 +28,9 @@ class RunningScheduler:
             {"kubeconfig": str(kubeconfig), **given}, chosen, dry_run=dry_run
         )
         self.scheduler = Scheduler(self.backend, chosen, verify=True)
-        self.history: list[Decisions] = []
+        self._history: list[Decisions] = []
+        self._cycle = threading.Lock()
+        """Held during a cycle."""
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -36,7 +38,8 @@ class RunningScheduler:
     def _run(self) -> None:
         try:
             while self.backend.wait():
-                self.history.append(self.scheduler.run_once())
+                with self._cycle:
+                    self._history.append(self.scheduler.run_once())
         except BaseException as error:
             self.error = error
 
@@ -49,6 +52,12 @@ class RunningScheduler:
             raise self.error
 
     @property
+    def history(self) -> list[Decisions]:
+        """The decisions of all cycles; what the cluster shows of the one under way is in it."""
+        with self._cycle:
+            return list(self._history)
+
+    @property
     def binds(self) -> list[Bind]:
         return [bind for decisions in self.history for bind in decisions.binds]
 
@@ -58,7 +67,7 @@ class RunningScheduler:
 
     def reason(self, job: str) -> str:
         """Why a job waited in the last cycle."""
-        for state in self.history[-1].jobs if self.history else ():
+        for state in self.history[-1].jobs if self._history else ():
             if state.job == job:
                 return state.reason
         return ""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+from loguru import logger
 
 from pumice_kubernetes import connections
+from pumice_kubernetes.auth import Connection
+from pumice_kubernetes.client import Client
 from pumice_kubernetes.connections import Connections
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -159,3 +163,53 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
             await get(Connections("http://127.0.0.1:1", None))
 
     asyncio.run(run())
+
+
+@pytest.fixture
+def log() -> Iterator[list[str]]:
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(line.split(":")[0].rstrip()), format="{message}")
+    yield lines
+    logger.remove(sink)
+
+
+def test_an_outage_is_told_once_whatever_was_under_way(log: list[str]) -> None:
+    async def run() -> None:
+        client = Client(Connection("https://127.0.0.1", ssl.create_default_context()))
+        asked: list[asyncio.Future[tuple[int, bytes]]] = []
+
+        def request(*_: Any) -> asyncio.Future[tuple[int, bytes]]:
+            asked.append(asyncio.get_running_loop().create_future())
+            return asked[-1]
+
+        client._connections.request = request  # type: ignore[method-assign,assignment]
+
+        async def begin(count: int) -> list[asyncio.Task[bytes]]:
+            tasks = [asyncio.create_task(client.request("GET", "/")) for _ in range(count)]
+            await asyncio.sleep(0)
+            return tasks
+
+        lost = ConnectionResetError("lost")
+        before = await begin(4)
+        asked[0].set_exception(lost)
+        await asyncio.wait(before[:1])
+        asked[1].set_result((200, b""))  # was on the way when the server died
+        asked[2].set_exception(lost)
+        await asyncio.wait(before[1:3])
+        during = await begin(3)
+        asked[4].set_exception(lost)
+        await asyncio.wait(during[:1])
+        asked[5].set_result((200, b""))
+        await asyncio.wait(during[1:2])
+        asked[3].set_exception(lost)  # seen late
+        asked[6].set_exception(lost)
+        await asyncio.gather(*before, *during, return_exceptions=True)
+        after = await begin(1)
+        asked[7].set_exception(lost)
+        await asyncio.wait(after)
+        assert isinstance(after[0].exception(), ConnectionResetError)
+        await client.close()
+
+    asyncio.run(run())
+    ceased, again = "the API server does not answer", "the API server answers again"
+    assert log == [ceased, again, ceased]

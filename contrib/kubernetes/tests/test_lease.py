@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from _fake_api import FakeApi, fake_api, until
 
+from pumice_kubernetes import lease as module
 from pumice_kubernetes.client import Client
 from pumice_kubernetes.lease import Lease
 
@@ -41,23 +44,32 @@ def candidate(client: Client, name: str, seconds: float = 1.0) -> Lease:
     return Lease(client, "x", "pumice", name, seconds=seconds)
 
 
-def test_one_of_two_leads_and_the_other_takes_over_when_it_is_gone() -> None:
+def test_one_of_two_leads_and_the_other_takes_over_when_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = 0.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock))
+
     async def run() -> None:
+        nonlocal clock
         async with fake_api() as (api, client):
             server = LeaseApi(api)
             one, two = candidate(client, "one"), candidate(client, "two")
-            first = asyncio.create_task(one.run())
-            await until(lambda: one.is_held)
-            second = asyncio.create_task(two.run())
-            await asyncio.sleep(1.5)
-            assert one.is_held
-            assert not two.is_held
-            first.cancel()  # as a crash: the lease is not released
-            await until(lambda: two.is_held)
-            assert not one.is_held
+            for _ in range(12):
+                await one._try()
+                await two._try()
+                assert one.is_held
+                assert not two.is_held
+                clock += 0.25
+            crashed = clock - 0.25  # the lease is not released
+            while not two.is_held:
+                assert clock < crashed + 2
+                clock += 0.25
+                await two._try()
+                assert not (one.is_held and two.is_held)
+            assert clock > crashed + 1
             assert server.lease is not None
             assert server.lease["spec"]["leaseTransitions"] == 1
-            second.cancel()
 
     asyncio.run(run())
 
@@ -88,6 +100,32 @@ def test_a_released_lease_is_taken_at_once() -> None:
             await two._try()
             assert two.is_held
             assert not one.is_held
+
+    asyncio.run(run())
+
+
+def test_a_lease_that_is_being_renewed_is_released() -> None:
+    async def run() -> None:
+        async with fake_api() as (api, client):
+            server = LeaseApi(api)
+            lease = candidate(client, "one", 30)
+            await lease._try()
+            send = client.request
+
+            async def slow(method: str, path: str, body: Any = None, **more: Any) -> bytes:
+                if method == "PUT":  # the release would read before the renewal writes
+                    await asyncio.sleep(0.05 if body["spec"]["holderIdentity"] else 0.2)
+                return await send(method, path, body, **more)
+
+            client.request = slow  # type: ignore[method-assign]
+            renewing = asyncio.create_task(lease.run())
+            await asyncio.sleep(0)
+            await lease.release()
+            assert not lease.is_held
+            assert server.lease is not None
+            assert server.lease["spec"]["holderIdentity"] == ""
+            assert server.version == 3
+            renewing.cancel()
 
     asyncio.run(run())
 

@@ -22,6 +22,7 @@ from test_cluster import (
     placed,
     podgroup,
     running,
+    settle,
     volcano_queue,
 )
 
@@ -145,7 +146,7 @@ def test_a_native_group_says_whether_it_is_scheduled_and_only_on_change(
     wait_for(lambda: scheduled(cluster, "g").get("status") == "False")
     assert scheduled(cluster, "g")["reason"] == "Unschedulable"
     assert scheduled(cluster, "g")["message"]
-    cycles(scheduler, 2)
+    settle(scheduler)
     before = cluster.get(f"{NATIVE_GROUPS}/g")["metadata"]["resourceVersion"]
     cycles(scheduler, 3)
     assert cluster.get(f"{NATIVE_GROUPS}/g")["metadata"]["resourceVersion"] == before

@@ -8,7 +8,7 @@ import pytest
 from _control_plane import ControlPlane, Kubelet, wait_for
 from _crds import OWN
 from _objects import node
-from test_cluster import VOLCANO, Crds, Create, Schedule, cycles, members, podgroup, running
+from test_cluster import VOLCANO, Crds, Create, Schedule, cycles, members, podgroup, running, settle
 
 from pumice import Bind, Decisions, Eviction, JobState, Pod, Queue, Resource
 from pumice_kubernetes.queue_status import QueueStatus, allocated_of
@@ -113,7 +113,7 @@ def test_the_status_of_a_queue_follows_its_pods(
     wait_for(lambda: status().get("allocated", {}).get("cpu") == "2")
     if api == OWN:
         wait_for(lambda: status().get("running") == 1)
-    cycles(scheduler, 3)
+    settle(scheduler)
     before = cluster.get(path)["metadata"]["resourceVersion"]
     cycles(scheduler, 3)
     assert cluster.get(path)["metadata"]["resourceVersion"] == before

@@ -135,7 +135,9 @@ def test_a_watch_that_has_expired(
     thread = scheduler.backend._thread
     reflector = next(r for res, (r, _) in thread._reflectors.items() if res.kind == "Pod")
     old, expired = reflector._version, reflector.expired
+    pods = scheduler.backend.store.tables["pods"]
     create(*gang("h", 2, 2, scheduler="nobody"))
+    wait_for(lambda: {"h-0", "h-1"} <= {pod.name for pod in list(pods.values())})
     cluster.compact()
     cluster.kill_server()
     reflector._version = old
@@ -190,15 +192,16 @@ def bind_role(create: Create, role: str) -> None:
 def test_rights_that_are_given_later(
     cluster: ControlPlane, create: Create, kubelet: Kubelet, schedule: Schedule, log: Log
 ) -> None:
+    everything = yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text())
+    shipped = next(item for item in everything if item["kind"] == "ClusterRole")
+    rules = [rule for rule in shipped["rules"] if "pods/binding" not in rule["resources"]]
+    # Now, because a refusal that misses the role would be another one in the log.
+    create({**shipped, "metadata": {"name": "no-binds"}, "rules": rules})
     create(node("n1", "8"), *gang("g", 2, 2))
     scheduler = schedule(token=POWERLESS)
     wait_for(lambda: log("pods cannot be read"))
     time.sleep(2)
     assert scheduler.history == []  # nothing is decided as long as pods are unknown
-    everything = yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text())
-    shipped = next(item for item in everything if item["kind"] == "ClusterRole")
-    rules = [rule for rule in shipped["rules"] if "pods/binding" not in rule["resources"]]
-    create({**shipped, "metadata": {"name": "no-binds"}, "rules": rules})
     bind_role(create, "no-binds")
     wait_for(lambda: "pods/binding" in scheduler.reason("x/g"), 60)
     cycles(scheduler, 3)

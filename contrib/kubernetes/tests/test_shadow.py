@@ -76,6 +76,12 @@ def shadow(cluster: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Any]
         one.stop()
 
 
+def more_cycles(process: PumiceProcess) -> None:
+    """Let it see all that has happened: without a change cycles are a second apart."""
+    start = process.cycles
+    wait_for(lambda: process.cycles >= start + 4, 60)
+
+
 def test_pods_that_are_bound_later_and_elsewhere(
     cluster: ControlPlane, create: Create, in_charge: InCharge, shadow: Callable[..., Any]
 ) -> None:
@@ -91,8 +97,7 @@ def test_pods_that_are_bound_later_and_elsewhere(
     wait_for(lambda: process.cycles >= start + 2, 60)
     in_charge.allowed.set()
     wait_for(lambda: len(placed(cluster)) == 3)
-    start = process.cycles
-    wait_for(lambda: process.cycles >= start + 2, 60)
+    more_cycles(process)
     assert set(placed(cluster).values()) == {"n2"}
     report = shadow()
     summary = report["summary"]
@@ -125,12 +130,10 @@ def test_a_gang_that_pumice_would_hold_back_and_evictions_it_would_make(
     process = shadow("--scheduler", "pumice")
     wait_for(lambda: process.cycles >= 1, 60)
     create(*gang("big", 8, 8, "red"), *gang("b", 2, 2, "blue"))
-    start = process.cycles
-    wait_for(lambda: process.cycles >= start + 3, 60)
+    more_cycles(process)
     for i in range(8):
         in_charge._bind(f"big-{i}")
-    start = process.cycles
-    wait_for(lambda: process.cycles >= start + 2, 60)
+    more_cycles(process)
     report = shadow()
     summary = report["summary"]
     assert (summary["bound"], summary["waits"]) == (8, 8)
@@ -159,8 +162,7 @@ def test_evictions_of_the_scheduler_in_charge_are_counted(
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction"}
     eviction["metadata"] = {"name": "a", "namespace": "x"}  # type: ignore[assignment]
     cluster.request("POST", f"{PODS}/a/eviction", eviction)
-    start = process.cycles
-    wait_for(lambda: process.cycles >= start + 2, 60)
+    more_cycles(process)
     report = shadow()
     assert report["summary"]["evicted"] == 1
     assert [task for cycle in report["cycles"] for task in cycle["evicted"]] == ["x/a"]
