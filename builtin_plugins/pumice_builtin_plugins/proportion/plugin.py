@@ -117,9 +117,12 @@ class Proportion(Plugin):
         if task.job is None or context.kind not in RECLAIM_KINDS:
             return None
         account = self._accounts[task.job.queue]
-        held = list(account.allocated)
-        for returned in returned_with(task, context):
-            add_request(held, returned)
+        held = account.allocated
+        returning = returned_with(task, context)
+        if returning:
+            held = held.copy()
+            for returned in returning:
+                add_request(held, returned)
         if exceeds(held, account.bound):
             return None
         return f"queue {task.job.queue} holds no more than it deserves"
