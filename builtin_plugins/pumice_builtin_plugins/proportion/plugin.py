@@ -15,6 +15,7 @@ from pumice import (
     Queue,
     Resource,
     Task,
+    TaskStatus,
     VoteDetails,
     hookimpl,
 )
@@ -118,10 +119,9 @@ class Proportion(Plugin):
             return None
         account = self._accounts[task.job.queue]
         held = account.allocated
-        returning = returned_with(task, context)
-        if returning:
+        if task.status is TaskStatus.RELEASING:
             held = held.copy()
-            for returned in returning:
+            for returned in returned_with(task, context):
                 add_request(held, returned)
         if exceeds(held, account.bound):
             return None

@@ -17,9 +17,7 @@ def returned_with(task: Task, context: EvictionContext) -> list[Task]:
     if task.status is not TaskStatus.RELEASING:
         return []
     job = task.job
-    if job is None or job.count(*ACTIVE_STATUSES):
-        return [task]
-    if len(context.victims) == 1:
+    if job is None or context.victims == (task,) or job.count(*ACTIVE_STATUSES):
         return [task]
     gang = [victim for victim in context.victims if victim.job is job]
     core = gang[-max(job.min_available, 1) :]

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
     from pumice.session.statement import Statement
 
-
+_NO_CLAIMANT, _PREEMPT, _RECLAIM = (
+    EvictionKind.NO_CLAIMANT,
+    EvictionKind.TASK_PREEMPT,
+    EvictionKind.TASK_RECLAIM,
+)
 _SERVED = "tasks are evicted for it in this cycle already"
 _NOT_TAKEN = "the nodes would not take the job after the evictions"
 
@@ -77,8 +81,9 @@ class EvictionGuard:
             yield from repeat(_SERVED, len(tasks))
             return
         failed = None if history is None else history.failure(claimant)
+        settled, asks, protected = settings.monotone, self._asks, self._session.ask.protected
         for task in tasks:
-            if settings.monotone and task.status not in PREEMPTABLE_STATUSES:
+            if settled and task.status not in PREEMPTABLE_STATUSES:
                 yield f"{task.key} was placed in this cycle"
                 continue
             if history is not None and task.job is not None:
@@ -86,13 +91,13 @@ class EvictionGuard:
                 if reversed_ is not None:
                     yield reversed_
                     continue
-            if not self._asks:
+            if not asks:
                 yield None
                 continue
             kind = EvictionKind.MOVE if moves else _kind(claimant, task)
             if context is None or context.job is not claimant or context.kind is not kind:
                 context = self._context = EvictionContext(kind, claimant)
-            reason = self._session.ask.protected(task, context)
+            reason = protected(task, context)
             yield None if reason is None else _protection(task, reason)
 
     # -- when a statement is committed
@@ -143,11 +148,13 @@ class EvictionGuard:
         return self._reversal(plan) or self._protections(plan)
 
     def _reversal(self, plan: EvictionPlan) -> str | None:
-        if self.history is None:
+        history = self.history
+        if history is None:
             return None
         for victim in plan.victims:
-            if victim.claimant is not None and victim.task.job is not None:
-                text = self.history.objection(victim.claimant, victim.task.job)
+            claimant, job = victim.claimant, victim.task.job
+            if claimant is not None and job is not None:
+                text = history.failure(claimant) or history.reversal(claimant, job)
                 if text is not None:
                     return text
         return None
@@ -158,7 +165,7 @@ class EvictionGuard:
         context: EvictionContext | None = None
         for victim in plan.victims:
             kind = _kind(victim.claimant, victim.task)
-            if victim.task.uid in plan.moved and kind is not EvictionKind.NO_CLAIMANT:
+            if victim.task.uid in plan.moved and kind is not _NO_CLAIMANT:
                 kind = EvictionKind.MOVE
             if context is None or context.job is not victim.claimant or context.kind is not kind:
                 context = EvictionContext(kind, victim.claimant, victims=plan.tasks)
@@ -185,6 +192,6 @@ def _protection(task: Task, reason: str) -> str:
 
 def _kind(claimant: Job | None, task: Task) -> EvictionKind:
     if claimant is None:
-        return EvictionKind.NO_CLAIMANT
-    same = task.job is not None and task.job.queue == claimant.queue
-    return EvictionKind.TASK_PREEMPT if same else EvictionKind.TASK_RECLAIM
+        return _NO_CLAIMANT
+    job = task.job
+    return _PREEMPT if job is not None and job.queue == claimant.queue else _RECLAIM

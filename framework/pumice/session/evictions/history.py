@@ -56,16 +56,15 @@ class EvictionHistory:
             for name, node in session.cluster.inventory.nodes.items()
         ]
         jobs = session.jobs.values()
-        ended = [len(j.by_status[_SUCCEEDED]) + len(j.by_status[_FAILED]) for j in jobs]
-        of_jobs = (
-            list(session.jobs),
-            [job.queue for job in jobs],
-            [job.priority for job in jobs],
-            [len(job.tasks) - gone for job, gone in zip(jobs, ended, strict=True)],
-        )
-        # One text of everything, because a text for each job would take twice as long.
-        text = repr((queues, nodes, self._overdue, of_jobs))
-        digest = hashlib.blake2b(text.encode(), digest_size=8)
+        alive = [
+            len(job.tasks) - len(job.by_status[_SUCCEEDED]) - len(job.by_status[_FAILED])
+            for job in jobs
+        ]
+        names = [*session.jobs, *[job.queue for job in jobs]]
+        facts = repr((queues, nodes, self._overdue, [job.priority for job in jobs], alive))
+        # One text of everything, because a text for each job would take four times as long.
+        text = "\0".join([facts, *names])
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8)
         digest.update(session.nodes.allocatable.tobytes())
         return digest.hexdigest()
 
@@ -80,10 +79,6 @@ class EvictionHistory:
 
     def _add(self, past: PastEviction) -> None:
         self._losers.setdefault(past.claimant, set()).add(past.victim)
-
-    def objection(self, claimant: Job, victim: Job) -> str | None:
-        """Why nothing may be taken from a job for the claimant; None: it may."""
-        return self.failure(claimant) or self.reversal(claimant, victim)
 
     def failure(self, claimant: Job) -> str | None:
         """Why nothing at all may be taken for a job; None: it may."""

@@ -78,11 +78,11 @@ def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Operation])
     Shares of GPUs are not looked at here.
     """
     nodes = session.nodes
-    if any(victim.task.gpu.shared or victim.task.gpu_groups for victim in group):
-        return True
     needed: dict[int, np.ndarray] = {}
     given_up: dict[int, np.ndarray] = {}
     for victim in group:
+        if victim.task.gpu.shared or victim.task.gpu_groups:
+            return True
         _add(needed, victim.row, victim.task.vector)
         if victim.task.uid in plan.moved:
             _add(given_up, nodes.row_of[victim.task.node], victim.task.vector)
