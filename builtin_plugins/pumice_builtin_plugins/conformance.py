@@ -17,7 +17,9 @@ class Conformance(Plugin):
 
     @hookimpl
     def protected(self, task: Task) -> str | None:
-        return None if _without_critical([task]) else "it is system-critical"
+        if task.namespace == "kube-system" or task.pod.priority_class in _CRITICAL:
+            return "it is system-critical"
+        return None
 
     @hookimpl
     def preemptable(self, candidates: Sequence[Task]) -> Sequence[Task]:

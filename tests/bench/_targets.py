@@ -80,6 +80,10 @@ TARGETS: dict[Size, Target] = {
     (_KAI, "job ledger", 500, 250, 1, 1): Target(times=1.3),
     (_VOLCANO, "ledger", 1000, 1000, 10, 0): Target(times=1.3),
     (_KAI, "ledger", 1000, 1000, 8, 0): Target(times=1.3),
+    (_VOLCANO, "reclaim with promises", 1000, 500, 1, 0): Target(times=1.5),
+    (_VOLCANO, "preempt with promises", 1000, 500, 1, 0): Target(times=1.5),
+    (_KAI, "reclaim with promises", 500, 250, 1, 1): Target(times=1.5),
+    (_KAI, "preempt with promises", 500, 250, 1, 1): Target(times=1.5),
     (_VOLCANO, "click on the page", 5000, 20, 1, 0): Target(seconds=0.2),
 }
 

@@ -15,6 +15,7 @@ from pumice import (
     Queue,
     Resource,
     Task,
+    TaskStatus,
     VoteDetails,
     hookimpl,
 )
@@ -117,9 +118,11 @@ class Proportion(Plugin):
         if task.job is None or context.kind not in RECLAIM_KINDS:
             return None
         account = self._accounts[task.job.queue]
-        held = list(account.allocated)
-        for returned in returned_with(task, context):
-            add_request(held, returned)
+        held = account.allocated
+        if task.status is TaskStatus.RELEASING:
+            held = held.copy()
+            for returned in returned_with(task, context):
+                add_request(held, returned)
         if exceeds(held, account.bound):
             return None
         return f"queue {task.job.queue} holds no more than it deserves"

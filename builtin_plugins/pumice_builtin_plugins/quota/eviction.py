@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pumice import ACTIVE_STATUSES, EvictionContext, EvictionKind, Task, TaskStatus
 
-RECLAIM_KINDS = frozenset({EvictionKind.TASK_RECLAIM, EvictionKind.GANG_RECLAIM})
+RECLAIM_KINDS = (EvictionKind.TASK_RECLAIM, EvictionKind.GANG_RECLAIM)
 """The evictions for a job of another queue."""
 
 
@@ -17,7 +17,7 @@ def returned_with(task: Task, context: EvictionContext) -> list[Task]:
     if task.status is not TaskStatus.RELEASING:
         return []
     job = task.job
-    if job is None or job.count(*ACTIVE_STATUSES):
+    if job is None or context.victims == (task,) or job.count(*ACTIVE_STATUSES):
         return [task]
     gang = [victim for victim in context.victims if victim.job is job]
     core = gang[-max(job.min_available, 1) :]

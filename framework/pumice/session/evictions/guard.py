@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from pumice.model.facts import EvictionLog
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
     from pumice.session.statement import Statement
 
-
+_NO_CLAIMANT, _PREEMPT, _RECLAIM = (
+    EvictionKind.NO_CLAIMANT,
+    EvictionKind.TASK_PREEMPT,
+    EvictionKind.TASK_RECLAIM,
+)
 _SERVED = "tasks are evicted for it in this cycle already"
 _NOT_TAKEN = "the nodes would not take the job after the evictions"
 
@@ -57,33 +62,43 @@ class EvictionGuard:
         """The tasks that may be evicted for a job, as far as can be said before there is a plan."""
         if not self.active:
             return tasks
-        return [task for task in tasks if self.objection(claimant, task) is None]
+        objections = self._objections(claimant, tasks)
+        return [task for task, text in zip(tasks, objections, strict=True) if text is None]
 
     def objection(self, claimant: Job, task: Task, *, moves: bool = False) -> str | None:
         """Why a task may not be evicted for a job; None: there is no reason so far.
 
         ``moves``: only plans that have another place for it count.
         """
-        if claimant.uid in self._served and self.settings.minimal:
-            return _SERVED
-        if self.settings.monotone:
-            if task.status not in PREEMPTABLE_STATUSES:
-                return f"{task.key} was placed in this cycle"
-            if self.history is not None and task.job is not None:
-                reversed_ = self.history.objection(claimant, task.job)
-                if reversed_ is not None:
-                    return reversed_
-        if not self._asks:
-            return None
-        kind = EvictionKind.MOVE if moves else _kind(claimant, task)
-        context = self._context
-        if context is None or context.job is not claimant or context.kind is not kind:
-            context = self._context = EvictionContext(kind, claimant)
-        return self._protection(context, task)
+        return next(self._objections(claimant, [task], moves=moves))
 
-    def _protection(self, context: EvictionContext, task: Task) -> str | None:
-        reason = self._session.ask.protected(task, context)
-        return None if reason is None else f"{task.key} is protected: {reason}"
+    def _objections(
+        self, claimant: Job, tasks: Sequence[Task], *, moves: bool = False
+    ) -> Iterator[str | None]:
+        """For each task :meth:`objection`; what is about the claimant is asked once for all."""
+        settings, history, context = self.settings, self.history, self._context
+        if settings.minimal and claimant.uid in self._served:
+            yield from repeat(_SERVED, len(tasks))
+            return
+        failed = None if history is None else history.failure(claimant)
+        settled, asks, protected = settings.monotone, self._asks, self._session.ask.protected
+        for task in tasks:
+            if settled and task.status not in PREEMPTABLE_STATUSES:
+                yield f"{task.key} was placed in this cycle"
+                continue
+            if history is not None and task.job is not None:
+                reversed_ = failed or history.reversal(claimant, task.job)
+                if reversed_ is not None:
+                    yield reversed_
+                    continue
+            if not asks:
+                yield None
+                continue
+            kind = EvictionKind.MOVE if moves else _kind(claimant, task)
+            if context is None or context.job is not claimant or context.kind is not kind:
+                context = self._context = EvictionContext(kind, claimant)
+            reason = protected(task, context)
+            yield None if reason is None else _protection(task, reason)
 
     # -- when a statement is committed
 
@@ -112,15 +127,15 @@ class EvictionGuard:
             return _SERVED
         if settings.monotone:
             for victim in plan.victims:
-                if not victim.settled:
+                if victim.previous_status not in PREEMPTABLE_STATUSES:
                     return f"{victim.task.key} was placed in this cycle"
         if plan.claimants:
             if settings.atomic:
-                if any(not plan.rows_of(job) for job in plan.claimants):
+                if not plan.places_all_claimants():
                     return "evictions without a place for the job that they are for"
                 if not plan.complete_gangs():
                     return "a gang would be left below its minimum"
-                if not plan.is_complete():
+                if not plan.completes_claimants():
                     return "the evictions would not complete the gang that they are for"
                 if not plan.verified and not plan.remake():
                     return _NOT_TAKEN
@@ -133,11 +148,13 @@ class EvictionGuard:
         return self._reversal(plan) or self._protections(plan)
 
     def _reversal(self, plan: EvictionPlan) -> str | None:
-        if self.history is None:
+        history = self.history
+        if history is None:
             return None
         for victim in plan.victims:
-            if victim.claimant is not None and victim.task.job is not None:
-                text = self.history.objection(victim.claimant, victim.task.job)
+            claimant, job = victim.claimant, victim.task.job
+            if claimant is not None and job is not None:
+                text = history.failure(claimant) or history.reversal(claimant, job)
                 if text is not None:
                     return text
         return None
@@ -145,15 +162,16 @@ class EvictionGuard:
     def _protections(self, plan: EvictionPlan) -> str | None:
         if not self._asks:
             return None
-        tasks = plan.tasks
+        context: EvictionContext | None = None
         for victim in plan.victims:
             kind = _kind(victim.claimant, victim.task)
-            if victim.moved and kind is not EvictionKind.NO_CLAIMANT:
+            if victim.task.uid in plan.moved and kind is not _NO_CLAIMANT:
                 kind = EvictionKind.MOVE
-            context = EvictionContext(kind, victim.claimant, victims=tasks)
-            reason = self._protection(context, victim.task)
+            if context is None or context.job is not victim.claimant or context.kind is not kind:
+                context = EvictionContext(kind, victim.claimant, victims=plan.tasks)
+            reason = self._session.ask.protected(victim.task, context)
             if reason is not None:
-                return reason
+                return _protection(victim.task, reason)
         return None
 
     # -- at the end of the cycle
@@ -168,8 +186,12 @@ class EvictionGuard:
         )
 
 
+def _protection(task: Task, reason: str) -> str:
+    return f"{task.key} is protected: {reason}"
+
+
 def _kind(claimant: Job | None, task: Task) -> EvictionKind:
     if claimant is None:
-        return EvictionKind.NO_CLAIMANT
-    same = task.job is not None and task.job.queue == claimant.queue
-    return EvictionKind.TASK_PREEMPT if same else EvictionKind.TASK_RECLAIM
+        return _NO_CLAIMANT
+    job = task.job
+    return _PREEMPT if job is not None and job.queue == claimant.queue else _RECLAIM

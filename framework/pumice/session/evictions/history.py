@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from pumice.model.facts import EvictionLog, PastEviction
 from pumice.model.job import Job
-from pumice.model.task import COMPLETED_STATUSES
+from pumice.model.task import TaskStatus
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
+
+
+_SUCCEEDED, _FAILED = TaskStatus.SUCCEEDED, TaskStatus.FAILED
 
 
 class EvictionHistory:
@@ -40,19 +43,29 @@ class EvictionHistory:
     @cached_property
     def demand(self) -> str:
         """A text that stands for the jobs, queues and nodes of the cycle."""
-        session, digest = self._session, hashlib.blake2b(digest_size=8)
-        for queue in session.queues.values():
-            facts = (queue.name, queue.parent, queue.weight, queue.priority, queue.state)
-            bounds = (queue.deserved, queue.guarantee, queue.limit, queue.over_quota_weight)
-            digest.update(repr((facts, bounds)).encode())
-        for name, node in session.cluster.inventory.nodes.items():
-            admits = (name, node.unschedulable, node.labels, node.taints)
-            digest.update(repr(admits).encode())
+        session = self._session
+        queues = [
+            (
+                (queue.name, queue.parent, queue.weight, queue.priority, queue.state),
+                (queue.deserved, queue.guarantee, queue.limit, queue.over_quota_weight),
+            )
+            for queue in session.queues.values()
+        ]
+        nodes = [
+            (name, node.unschedulable, node.labels, node.taints)
+            for name, node in session.cluster.inventory.nodes.items()
+        ]
+        jobs = session.jobs.values()
+        alive = [
+            len(job.tasks) - len(job.by_status[_SUCCEEDED]) - len(job.by_status[_FAILED])
+            for job in jobs
+        ]
+        names = [*session.jobs, *[job.queue for job in jobs]]
+        facts = repr((queues, nodes, self._overdue, [job.priority for job in jobs], alive))
+        # One text of everything, because a text for each job would take four times as long.
+        text = "\0".join([facts, *names])
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8)
         digest.update(session.nodes.allocatable.tobytes())
-        digest.update(repr(self._overdue).encode())
-        for job in session.jobs.values():
-            alive = len(job.tasks) - job.count(*COMPLETED_STATUSES)
-            digest.update(repr((job.uid, job.queue, job.priority, alive)).encode())
         return digest.hexdigest()
 
     def _remembered(self) -> Iterable[PastEviction]:
@@ -67,11 +80,17 @@ class EvictionHistory:
     def _add(self, past: PastEviction) -> None:
         self._losers.setdefault(past.claimant, set()).add(past.victim)
 
-    def objection(self, claimant: Job, victim: Job) -> str | None:
-        """Why nothing may be taken from a job for the claimant; None: it may."""
+    def failure(self, claimant: Job) -> str | None:
+        """Why nothing at all may be taken for a job; None: it may."""
         if claimant.uid in self._failed:
             return "its last reservation came to nothing, and nothing has changed since"
-        if victim is not claimant and self._has_taken(victim.uid, claimant.uid):
+        return None
+
+    def reversal(self, claimant: Job, victim: Job) -> str | None:
+        """Whether a job that would be evicted has taken resources from the claimant; None: no."""
+        if victim.uid not in self._losers or victim is claimant:
+            return None
+        if self._has_taken(victim.uid, claimant.uid):
             return f"{victim.uid} has taken resources from it before"
         return None
 

@@ -11,7 +11,8 @@ from pumice.model.fitting import RequestFit
 from pumice.model.gang import active_count
 from pumice.model.job import Job
 from pumice.model.task import Task
-from pumice.session.evictions.plan import EvictionPlan, Victim
+from pumice.session.evictions.plan import EvictionPlan
+from pumice.session.operations import Operation
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
@@ -23,8 +24,9 @@ def spare_needless_victims(session: Session, plan: EvictionPlan) -> None:
     while again and plan.victims:
         again = False
         for group in list(_groups(session, plan)):
-            evicted = {task.uid for task in plan.tasks}
-            group = [victim for victim in group if victim.task.uid in evicted]
+            if again or plan.damaged:
+                evicted = {task.uid for task in plan.tasks}
+                group = [victim for victim in group if victim.task.uid in evicted]
             if not group or not _may_be_spared(session, plan, group):
                 continue
             if plan.remake(spared=[victim.task for victim in group]):
@@ -32,9 +34,12 @@ def spare_needless_victims(session: Session, plan: EvictionPlan) -> None:
                 again = True
 
 
-def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Victim]]:
+def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Operation]]:
     """What may be spared together: one task beyond a gang's minimum, the minimum, or the gang."""
-    by_job: dict[int, list[Victim]] = {}
+    if len(plan.victims) == len(plan.victim_jobs) == 1:
+        yield plan.victims
+        return
+    by_job: dict[int, list[Operation]] = {}
     for victim in plan.victims:
         by_job.setdefault(id(victim.task.job), []).append(victim)
     for job in sorted(plan.victim_jobs, key=_importance):
@@ -64,29 +69,36 @@ def _importance(job: Job) -> tuple[int, float, str]:
 
 
 def _rows_of_claimants(plan: EvictionPlan) -> set[int]:
-    evicted = {task.uid for task in plan.tasks}
-    return {op.row for op in plan.placements if op.task.uid not in evicted}
+    return {op.row for op in plan.placements if op.task.uid not in plan.moved}
 
 
-def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Victim]) -> bool:
+def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Operation]) -> bool:
     """A cheap necessary condition: the nodes have room for the group, or claimants can move away.
 
     Shares of GPUs are not looked at here.
     """
     nodes = session.nodes
-    if any(victim.task.gpu.shared or victim.task.gpu_groups for victim in group):
-        return True
     needed: dict[int, np.ndarray] = {}
     given_up: dict[int, np.ndarray] = {}
     for victim in group:
+        if victim.task.gpu.shared or victim.task.gpu_groups:
+            return True
         _add(needed, victim.row, victim.task.vector)
-        if victim.moved:
+        if victim.task.uid in plan.moved:
             _add(given_up, nodes.row_of[victim.task.node], victim.task.vector)
     for row, amount in needed.items():
-        if (amount <= np.maximum(nodes.future_idle[row], 0)).all():
+        if _has_room(nodes.future_idle[row], amount):
             continue
         placed = [op.task for op in plan.placements if op.row == row]
         if not any(_fits_elsewhere(session, task, given_up) for task in placed):
+            return False
+    return True
+
+
+def _has_room(free: np.ndarray, amount: np.ndarray) -> bool:
+    """Whether nothing more is asked for than is free; of what is over-committed, nothing at all."""
+    for wanted, left in zip(amount.tolist(), free.tolist(), strict=True):  # numpy costs thrice
+        if wanted > left and wanted > 0:
             return False
     return True
 
@@ -97,7 +109,9 @@ def _add(sums: dict[int, np.ndarray], row: int, vector: np.ndarray) -> None:
 
 def _fits_elsewhere(session: Session, task: Task, given_up: dict[int, np.ndarray]) -> bool:
     """Whether a placed task fits what is left on some node, ``given_up`` by row included."""
-    if task.best_effort or task.gpu.shared or session.queries.fits_future(task).any():
+    if task.best_effort or task.gpu.shared or np.count_nonzero(session.queries.fits_future(task)):
         return True
+    if not given_up:
+        return False
     fit, future = RequestFit(task.vector, task.compared), session.nodes.future_idle
     return any(fit.fits((future[row] + more).tolist()) for row, more in given_up.items())

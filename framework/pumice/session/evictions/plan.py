@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES, Task
+from pumice.model.task import Task
 from pumice.session.evictions.gangs import is_broken, jobs_of, rest_of
 from pumice.session.evictions.placing import best_other_row, fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
@@ -17,18 +17,7 @@ if TYPE_CHECKING:
     from pumice.session.statement import Statement
 
 
-class Victim(NamedTuple):
-    """A task that a plan evicts."""
-
-    task: Task
-    row: int
-    """The row of the node that it leaves."""
-    reason: str
-    claimant: Job | None
-    moved: bool
-    """Whether the plan has another place for it."""
-    settled: bool
-    """Whether it had its place before the cycle."""
+_EVICT = Kind.EVICT
 
 
 class EvictionPlan:
@@ -37,10 +26,18 @@ class EvictionPlan:
     def __init__(self, session: Session, statement: Statement) -> None:
         self._session = session
         self._statement = statement
-        self.victims: list[Victim] = []
+        self.victims: list[Operation] = []
         """What is evicted, in order."""
         self.placements: list[Operation] = []
         """What is placed, in order; the new places of moved victims included."""
+        self.moved: set[str] = set()
+        """By uid: the victims that the plan has another place for."""
+        self.claimants: list[Job] = []
+        """The jobs that tasks are evicted for."""
+        self.victim_jobs: list[Job] = []
+        """The jobs that lose or move tasks."""
+        self.tasks: tuple[Task, ...] = ()
+        """All tasks that are evicted."""
         self.verified = True
         """Whether each placement was verified, and no victim came back afterwards."""
         self.damaged = False
@@ -48,51 +45,35 @@ class EvictionPlan:
         self._read()
 
     def _read(self) -> None:
-        standing = self._statement._standing()
-        self.placements = [op for op in standing if op.kind is not Kind.EVICT]
-        placed = {op.task.uid for op in self.placements}
-        self.victims = [
-            Victim(
-                op.task,
-                op.row,
-                op.reason,
-                op.claimant,
-                op.task.uid in placed,
-                op.previous_status in PREEMPTABLE_STATUSES,
-            )
-            for op in standing
-            if op.kind is Kind.EVICT
-        ]
+        self.victims = victims = []
+        self.placements = placements = []
+        for op in self._statement._standing():
+            if op.kind is _EVICT:
+                victims.append(op)
+            else:
+                placements.append(op)
+        self.tasks = tuple([op.task for op in victims])
+        evicted = {task.uid for task in self.tasks}
+        self.moved = {op.task.uid for op in placements if op.task.uid in evicted}
+        self.victim_jobs = jobs_of(self.tasks)
+        claimants = {id(op.claimant): op.claimant for op in victims}
+        self.claimants = [job for job in claimants.values() if job is not None]
         # A victim that got its node back may repel what was placed while it was gone.
         returned = self._statement._cancels
-        self.verified = not returned and all(op.verified for op in self.placements)
+        self.verified = not returned and all(op.verified for op in placements)
 
-    @property
-    def claimants(self) -> list[Job]:
-        """The jobs that tasks are evicted for."""
-        found = {id(v.claimant): v.claimant for v in self.victims if v.claimant is not None}
-        return list(found.values())
-
-    @property
-    def victim_jobs(self) -> list[Job]:
-        """The jobs that lose or move tasks."""
-        return jobs_of(victim.task for victim in self.victims)
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """All tasks that are evicted."""
-        return tuple(victim.task for victim in self.victims)
-
-    def rows_of(self, job: Job) -> list[int]:
-        """The rows on which the plan places tasks of a job."""
-        return [op.row for op in self.placements if op.task.job is job]
+    def places_all_claimants(self) -> bool:
+        """Whether a task of each claimant is placed."""
+        placed = {id(op.task.job) for op in self.placements}
+        return placed.issuperset(map(id, self.claimants))
 
     def complete_gangs(self) -> bool:
         """Evict what is left of gangs that the plan would break; False: that is not possible."""
+        broken = [job for job in self.victim_jobs if is_broken(job)]
+        if not broken:
+            return True
         reason_of = {id(v.task.job): (v.reason, v.claimant) for v in self.victims}
-        for job in self.victim_jobs:
-            if not is_broken(job):
-                continue
+        for job in broken:
             rest, (reason, claimant) = rest_of(job), reason_of[id(job)]
             if rest is None or claimant is None or claimant is job:
                 return False
@@ -109,12 +90,10 @@ class EvictionPlan:
         held = job.ready_count + job.waiting_count + job.pending_best_effort
         return is_broken(job) and held + lost >= job.min_available
 
-    def is_complete(self) -> bool:
-        """Whether all gangs that the plan concerns have their minimum, or nothing."""
+    def completes_claimants(self) -> bool:
+        """Whether the gangs that tasks are evicted for have their minimum."""
         ask = self._session.ask
-        if any(not ask.job_pipelined(job) or is_broken(job) for job in self.claimants):
-            return False
-        return not any(is_broken(job) for job in self.victim_jobs)
+        return all(ask.job_pipelined(job) and not is_broken(job) for job in self.claimants)
 
     def remake(self, spared: Iterable[Task] = ()) -> bool:
         """Make the plan anew without evicting ``spared``, each placement verified.
@@ -126,8 +105,7 @@ class EvictionPlan:
         session, statement = self._session, self._statement
         spared = list(spared)
         without = {task.uid for task in spared}
-        moved = {victim.task.uid for victim in self.victims if victim.moved}
-        may_go = Counter(id(task.job) for task in spared if task.uid not in moved)
+        may_go = Counter(id(task.job) for task in spared if task.uid not in self.moved)
         saved = statement._standing()
         victims, placements = self.victims, self.placements
         statement.rollback(0)
@@ -138,8 +116,10 @@ class EvictionPlan:
         )
         if works:
             self._read()
-            works = self.is_complete() and all(
-                any(op.task.job is job for op in self.placements) for job in self.claimants
+            works = (
+                self.completes_claimants()
+                and not any(is_broken(job) for job in self.victim_jobs)
+                and self.places_all_claimants()
             )
         if not works:
             statement.rollback(0)
@@ -151,7 +131,7 @@ class EvictionPlan:
         return works
 
     def _make(
-        self, victims: list[Victim], placements: list[Operation], may_go: Counter[int]
+        self, victims: list[Operation], placements: list[Operation], may_go: Counter[int]
     ) -> bool:
         """Evict and place; ``may_go``: by job, how many moved victims need no other place."""
         session, statement = self._session, self._statement

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pumice.session.session import Session
     from pumice.session.statement import Statement
 
+_PIPELINE = Kind.PIPELINE
 _S = TaskStatus
 _LEAVING = frozenset({_S.RELEASING})
 """The task is still on the node from which it moves."""
@@ -39,23 +40,19 @@ class Reservations:
         """Hold the resources on which these tasks are pipelined."""
         session = self._session
         deadline = session.now + session.policy.evictions.reservation
+        added: dict[str, list[ReservedTask]] = {}
         for op in placements:
-            job = op.task.job
-            if op.kind is not Kind.PIPELINE or job is None:
-                continue
-            node = session.nodes.names[op.row]
-            reserved = _reserved(op.task, node)
-            known = self._by_job.get(job.uid)
-            if known is None:
-                self._by_job[job.uid] = Reservation(job.uid, (reserved,), deadline)
-                continue
-            others = tuple(one for one in known.tasks if one.uid != reserved.uid)
-            self._by_job[job.uid] = replace(
-                known,
-                tasks=(*others, reserved),
-                deadline=deadline,
-                generation=known.generation + 1,
-            )
+            if op.kind is _PIPELINE and op.task.job is not None:
+                reserved = _reserved(op.task, session.nodes.names[op.row])
+                added.setdefault(op.task.job.uid, []).append(reserved)
+        for uid, tasks in added.items():
+            known = self._by_job.get(uid)
+            generation = len(tasks)
+            if known is not None:
+                anew = {one.uid for one in tasks}
+                tasks = [*(one for one in known.tasks if one.uid not in anew), *tasks]
+                generation += known.generation
+            self._by_job[uid] = Reservation(uid, tuple(tasks), deadline, generation)
 
     def take_over(self, reservation: Reservation, tasks: Iterable[ReservedTask]) -> None:
         """Hold the resources of a reservation for these tasks, which replace others."""
