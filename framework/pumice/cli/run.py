@@ -161,7 +161,9 @@ def command(
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
     with Progress("loading", ticks=True):
-        backend = make_backend(backend_name, files, chosen, catalog, state_file, state, now=now)
+        backend = make_backend(
+            backend_name, files, chosen, catalog, state_file, state, now=now, settings=settings
+        )
     left_out = input_warnings(backend)
     warnings = [*chosen.warnings, *left_out]
     if state is not None and files:

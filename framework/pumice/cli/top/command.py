@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backen
 from pumice.cli._complete import complete_parts
 from pumice.cli._live import is_live, live_backend, run_live
 from pumice.cli._options import backend_set_option, now_option, policy_options
-from pumice.cli._output import colour_setting, width
+from pumice.cli._output import colour_setting, print_warnings, width
 from pumice.cli._progress import Progress
 from pumice.cli.top.app import App
 from pumice.cli.top.cycles import Cycles
@@ -93,7 +92,7 @@ def command(
             if given:
                 raise PumiceError(f"the backend {backend_name!r} does not take {text}")
         live = live_backend(backend_name, cls, settings, chosen, dry_run=True)
-        _warn(chosen.warnings)
+        print_warnings(chosen.warnings)
         top = Cycles(Scheduler(live, PolicyHolder(load)))
         policy_file = Path(policy) if policy else None
 
@@ -103,8 +102,8 @@ def command(
         _show(f"pumice top {backend_name}", top, live_loop, interactive, full, live.stop)
         return
     with Progress("loading", ticks=True):
-        backend = make_backend(backend_name, files, chosen, catalog, now=now)
-    _warn([*chosen.warnings, *input_warnings(backend)])
+        backend = make_backend(backend_name, files, chosen, catalog, now=now, settings=settings)
+    print_warnings([*chosen.warnings, *input_warnings(backend)])
     adopt_pods(backend, chosen)
     top = Cycles(Scheduler(backend, chosen))
 
@@ -166,10 +165,3 @@ def _show(
 
 _PATIENCE = 5.0
 """Seconds for the last cycle to end."""
-
-
-def _warn(warnings: list[str] | tuple[str, ...]) -> None:
-    quiet = click.get_current_context().find_root().params.get("quiet")
-    for warning in () if quiet else warnings:
-        click.echo(f"warning: {warning}", err=True)
-    sys.stderr.flush()
