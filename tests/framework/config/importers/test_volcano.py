@@ -281,7 +281,7 @@ configurations:
     assert policy_from_dict(policy).warnings == ()
 
 
-def test_gang_actions_heed_the_error_cache_of_allocate():
+def test_gang_actions_use_the_error_cache_of_allocate():
     policy, notes = imported(
         "priority",
         actions="allocate, gangpreempt, gangreclaim",
