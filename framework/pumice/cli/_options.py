@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from pumice._nearest import did_you_mean, near_file
-from pumice.cli._complete import complete_presets, complete_shortcuts
+from pumice.cli._complete import complete_parts, complete_presets, complete_shortcuts
 from pumice.config.presets import preset_names
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -57,6 +57,19 @@ def set_option(function: F) -> F:
         metavar="KEY=VALUE",
         help="Override one setting, as in plugin.binpack.binpack.weight=5; may be repeated.",
     )(function)
+
+
+def backend_option(default: str, what: str = "Where the facts come from") -> Callable[[F], F]:
+    """``--backend NAME``, given to the command as ``backend_name``."""
+    return click.option(
+        "--backend",
+        "backend_name",
+        default=default,
+        show_default=True,
+        shell_complete=complete_parts("backend"),
+        metavar="NAME",
+        help=f"{what}, by its entry point in the group pumice.backends.",
+    )
 
 
 def backend_set_option(function: F) -> F:

@@ -11,9 +11,8 @@ from pumice import log
 from pumice.backends import Backend
 from pumice.backends.memory import MemoryBackend
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
-from pumice.cli._complete import complete_parts
 from pumice.cli._live import is_live, live_backend, run_live
-from pumice.cli._options import backend_set_option, now_option, policy_options
+from pumice.cli._options import backend_option, backend_set_option, now_option, policy_options
 from pumice.cli._output import colour_setting, print_warnings, width
 from pumice.cli._progress import Progress
 from pumice.cli.top.app import App
@@ -45,15 +44,7 @@ from pumice.scheduler import Scheduler
     help="Seconds between two cycles of FILES; a live cluster says when one is due.",
 )
 @click.option("--full", is_flag=True, help=f"In plain text, all rows, not {MOST} of each table.")
-@click.option(
-    "--backend",
-    "backend_name",
-    default="memory",
-    show_default=True,
-    shell_complete=complete_parts("backend"),
-    metavar="NAME",
-    help="Where the facts come from, by its entry point in the group pumice.backends.",
-)
+@backend_option("memory")
 @backend_set_option
 @now_option
 def command(
