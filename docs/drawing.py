@@ -127,7 +127,7 @@ _ARROWS = (
 
 
 def flow() -> str:
-    """How data goes round: facts, cluster, session, decisions, backend."""
+    """How data flows: facts, cluster, session, decisions, backend."""
     title = "From facts to decisions"
     body = [text(20, 34, title, "title")]
     for path, words, x, y in _ARROWS:

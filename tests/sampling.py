@@ -1,6 +1,6 @@
 """Random samples for tests that could try thousands of seeds.
 
-``make test`` tries a few seeds, drawn anew in every run; ``make test-long`` tries all of them.
+``make test`` tries a few seeds, others in every run; ``make test-long`` tries all of them.
 PUMICE_TEST_SEED=N repeats the draw of a run: its report begins with the number, and whatever fails
 names the seed of the cluster itself.
 """

@@ -13,6 +13,7 @@ import pytest
 import pumice
 from pumice import Scheduler, policy_from_dict
 from pumice.discovery import Catalog
+from pumice.discovery._scan import GROUPS
 from pumice.hookspecs.eviction import EvictionSpecs
 from pumice.simulation import Settings, Simulation
 from pumice.simulation.cluster import nodes_of, queues_of
@@ -55,6 +56,12 @@ def example(name: str) -> ModuleType:
 def test_every_public_name_and_attribute_has_a_line(api_source):
     missing = api_source.undocumented()
     assert not missing, "give each a docstring, or a string below it, of one plain line"
+
+
+def test_the_page_on_compatibility_names_every_public_module_and_group(api_source):
+    text = (DOCS / "compatibility.md").read_text()
+    missing = [name for name in (*api_source.MODULES, *GROUPS.values()) if f"`{name}`" not in text]
+    assert not missing
 
 
 def test_every_public_name_has_a_section(api_source, page):

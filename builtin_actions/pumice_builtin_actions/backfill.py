@@ -54,7 +54,7 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
         while jobs:
             job = jobs.pop()
             for task in job.having(_PIPELINED):
-                # A best-effort task that an earlier action pipelined is placed anew.
+                # A best-effort task that an earlier action pipelined is placed again.
                 if task.best_effort:
                     session.unplace(task)
             tasks = [t for t in job.pending if t.best_effort and not t.gated]

@@ -28,3 +28,10 @@ def near_file(path: str | Path) -> str:
     except OSError:
         return ""
     return f"did you mean {path.with_name(near)}?" if near and near != path.name else ""
+
+
+def read_hint(path: str | Path, error: object) -> str:
+    """What to do about a file that cannot be read; empty where nothing is known."""
+    if isinstance(error, FileNotFoundError):
+        return near_file(path) or "name a file that exists"
+    return "name one file in it" if isinstance(error, IsADirectoryError) else ""

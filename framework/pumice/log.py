@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ def setup(verbosity: int = 0, json: bool = False, job: str = "") -> None:
         _write_json if json else sys.stderr,
         level=_LEVELS[max(-1, min(verbosity, 2))],
         format=_line,
+        colorize=False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None,
         filter=lambda record: not job or record["level"].no >= _WARNING or job in record["message"],
         backtrace=False,
         diagnose=False,

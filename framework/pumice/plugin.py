@@ -57,7 +57,7 @@ class OptionsModel(BaseModel):
     Give a field an ``alias`` where the option's name is no Python name. ``collected`` maps a
     prefix of option names to the dict field that gathers all of them, for options whose names
     are open (a weight for any resource). ``without_effect`` has the options that are accepted for
-    compatibility only: whoever sets one is told.
+    compatibility only: a policy that sets one is warned.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

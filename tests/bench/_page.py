@@ -1,4 +1,4 @@
-"""The table of the page in the docs, written anew from the rows of a run."""
+"""The table of the page in the docs, written from the rows of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the queues of a cluster are entitled to: both families' water filling, written anew."""
+"""What queues are entitled to: water filling of both families, written independently."""
 
 from __future__ import annotations
 

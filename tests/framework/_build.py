@@ -10,7 +10,8 @@ from pumice.config import ActionEntry, PluginEntry, Policy, SchedulerSettings
 from pumice.decisions import Decisions
 from pumice.discovery import Source
 from pumice.hookspecs import POINTS
-from pumice.model.task import Task
+from pumice.model.job import Job
+from pumice.model.task import Task, TaskStatus
 from pumice.session.session import Session
 from pumice.testing.cluster import GI, GPU, NOW, Cluster, amount
 from pumice_builtin_actions.allocate import Allocate
@@ -32,6 +33,7 @@ __all__ = [
     "plugin_entry",
     "policy",
     "reasons",
+    "session_with",
     "task",
 ]  # fmt: skip
 
@@ -89,6 +91,23 @@ def policy(
 
 def task(session: Session, name: str) -> Task:
     return session.cluster.tasks[name]
+
+
+def session_with(
+    *statuses: TaskStatus, phase: str = "Inqueue", min_member: int = 1
+) -> tuple[Session, Job]:
+    """A session without plugins and its job ``ns/j``, whose tasks are in these statuses."""
+    world = (
+        World().node("a", cpu=99).job("j", tasks=len(statuses), min_member=min_member, phase=phase)
+    )
+    session = world.session(policy([]))
+    job = session.jobs["ns/j"]
+    for number, status in enumerate(statuses):
+        one = task(session, f"j-t-{number}")
+        job.set_status(one, status)
+        if status is not TaskStatus.PENDING:
+            one.node = "a"
+    return session, job
 
 
 def bound(decisions: Decisions) -> dict[str, str]:

@@ -20,24 +20,14 @@ from pumice.status import (
 from pumice.verdicts import FitError
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
-from tests.framework._build import World, phases, pipelined, policy, reasons, task
+from tests.framework._build import World, phases, pipelined, policy, reasons, session_with
 
 _S = TaskStatus
 
 
-def job_with(*statuses, phase="Inqueue", min_member=1):
+def job_with(*statuses, **facts):
     """A job whose tasks are in these statuses."""
-    world = (
-        World().node("a", cpu=99).job("j", tasks=len(statuses), min_member=min_member, phase=phase)
-    )
-    session = world.session(policy([]))
-    job = session.jobs["ns/j"]
-    for number, status in enumerate(statuses):
-        one = task(session, f"j-t-{number}")
-        job.set_status(one, status)
-        if status is not _S.PENDING:
-            one.node = "a"
-    return job
+    return session_with(*statuses, **facts)[1]
 
 
 @pytest.mark.parametrize(

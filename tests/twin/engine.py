@@ -1,6 +1,6 @@
 """The slow, obvious twin of the engine: enqueue, allocate and backfill in plain Python.
 
-No memo, no vectors, no heaps, no statements: every question is asked anew, node by node, the
+No memo, no vectors, no heaps, no statements: every question is asked each time, node by node, the
 next in line is found by looking at everybody, and room is counted in dicts of integers. It serves
 jobs without topology and without sub-groups.
 """

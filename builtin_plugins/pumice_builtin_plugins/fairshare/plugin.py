@@ -109,7 +109,7 @@ class FairShare(Plugin):
         window_type: WindowType = Field(
             "sliding",
             alias="usage.windowType",
-            description="Whether the window slides or starts anew when it has ended.",
+            description="Whether the window slides or starts again when it has ended.",
         )
         window_start: float = Field(
             0.0,

@@ -83,7 +83,7 @@ class Writer:
         """Forget what was written, so that the next cycle writes it again."""
         self._shown.pop(key[1], None)
         if isinstance(error, ApiError) and error.status in (404, 409):
-            return  # the object is gone, or has changed; its next version is decided anew
+            return  # the object is gone, or has changed; its next version is decided again
         if isinstance(error, ApiError) and (error.status, key[0]) == (422, "pod"):
             return  # the pod was bound meanwhile, and takes no nomination any more
         if not isinstance(error, ApiError):

@@ -233,7 +233,7 @@ def test_events_that_come_late_and_twice(
             last = event if path.endswith("/pods") and event.type != "BOOKMARK" else None
 
     client.watch = disordered  # type: ignore[method-assign]
-    cluster.kill_server()  # all watches begin anew
+    cluster.kill_server()  # all watches begin again
     cluster.start_server()
     for number in range(3):
         name = f"g{number}"

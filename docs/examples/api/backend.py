@@ -10,7 +10,7 @@ from pumice import Decisions, Inventory, manifests
 
 
 class Journal:
-    """Reads manifests anew for every cycle and appends the decisions to a file beside them."""
+    """Reads manifests for every cycle and appends the decisions to a file beside them."""
 
     def __init__(self, files: Sequence[str], default_queue: str = "default") -> None:
         self.files = files

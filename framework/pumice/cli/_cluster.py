@@ -28,11 +28,18 @@ def make_backend(
     state: ClusterState | None = None,
     *,
     now: float | None = None,
+    settings: Sequence[str] = (),
 ) -> Backend:
     """The backend of this name with the objects of the files, or of a state file.
 
     ``now`` sets the clock of the embedded cluster, which otherwise follows its latest object.
+    ``settings`` are options of the backend, which only those of live clusters have.
     """
+    if settings:
+        raise PumiceError(
+            f"--backend-set {settings[0]}: the backend {name!r} has no options",
+            hint="name the backend that has this option: --backend NAME",
+        )
     backend = _backend(name, files, policy, catalog, state_file, state)
     if now is not None:
         if not isinstance(backend, MemoryBackend):

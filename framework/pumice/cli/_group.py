@@ -48,7 +48,7 @@ COMMANDS = {
     "config": ("pumice.cli.config:command", "Check, show or import a policy."),
     "new": (
         "pumice.cli.new:command",
-        "Create a distribution for a plugin or an action of your own.",
+        "Create a distribution of your own: a plugin, an action, …",
     ),
     "doctor": ("pumice.cli.doctor:command", "Report problems of the installed distributions."),
     "completion": ("pumice.cli.completion:command", "Print the completion script of a shell."),
@@ -56,7 +56,20 @@ COMMANDS = {
 """Subcommands: module and line of help, so that the help text imports none of them."""
 
 
-class Commands(click.Group):
+class Subcommands(click.Group):
+    """A group that answers an unknown command with the one that was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = did_you_mean(args[0], known)
+            raise click.UsageError(f"there is no command {args[0]!r}{near}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Commands(Subcommands):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,14 +85,6 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = did_you_mean(args[0], COMMANDS)
-            raise click.UsageError(f"there is no command {args[0]!r}{near}", ctx)
-        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         try:
@@ -116,9 +121,18 @@ def _print_usage_error(error: click.UsageError) -> int:
         error.show()
     else:
         message = error.format_message().rstrip(".")
+        for words, plain in _PLAIN_WORDS.items():
+            message = message.replace(words, plain)
         command = error.ctx.command_path if error.ctx else "pumice"
         _print_error(message[:1].lower() + message[1:], f"see '{command} --help'")
     return error.exit_code
+
+
+_PLAIN_WORDS = {
+    "is not a valid float range": "is not a number",
+    "is not a valid integer range": "is not a whole number",
+}
+"""Click's words for what a value should be, and those for a user."""
 
 
 def _print_error(message: str, hint: str) -> None:

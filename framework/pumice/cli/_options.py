@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from pumice.cli._complete import complete_presets, complete_shortcuts
+from pumice._nearest import did_you_mean, near_file
+from pumice.cli._complete import complete_parts, complete_presets, complete_shortcuts
+from pumice.config.presets import preset_names
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 
@@ -55,6 +57,19 @@ def set_option(function: F) -> F:
         metavar="KEY=VALUE",
         help="Override one setting, as in plugin.binpack.binpack.weight=5; may be repeated.",
     )(function)
+
+
+def backend_option(default: str, what: str = "Where the facts come from") -> Callable[[F], F]:
+    """``--backend NAME``, given to the command as ``backend_name``."""
+    return click.option(
+        "--backend",
+        "backend_name",
+        default=default,
+        show_default=True,
+        shell_complete=complete_parts("backend"),
+        metavar="NAME",
+        help=f"{what}, by its entry point in the group pumice.backends.",
+    )
 
 
 def backend_set_option(function: F) -> F:
@@ -112,6 +127,22 @@ def _known_shortcuts(
         if right is not None:
             raise PumiceError(f"--plain: there is no shortcut {name!r}", hint=right)
     return names
+
+
+def file_or_preset(name: str) -> tuple[str | None, str | None]:
+    """A policy file, or else the preset of this name.
+
+    :raises PumiceError: it is neither.
+    """
+    presets = preset_names()
+    if name in presets:
+        return None, name
+    if not Path(name).exists():
+        raise PumiceError(
+            f"there is no policy file and no preset {name!r}{did_you_mean(name, presets)}",
+            hint=near_file(name) or f"presets: {', '.join(presets)}",
+        )
+    return name, None
 
 
 def policy_options(function: F) -> F:

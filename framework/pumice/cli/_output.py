@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -57,6 +58,14 @@ def print_facts(*facts: tuple[str, Any]) -> None:
 def print_heading(text: str) -> None:
     click.echo()
     click.secho(text, bold=True)
+
+
+def print_warnings(warnings: Sequence[str]) -> None:
+    """Print warnings to the standard error, unless ``-q`` was given before the command."""
+    if click.get_current_context().find_root().params.get("quiet"):
+        return
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
 def plain(docstring: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from pumice.cli._complete import complete_parts
+from pumice.cli._output import print_warnings
 from pumice.config.duration import parse_duration
 from pumice.simulation.engine import Settings
 from pumice.simulation.runs import TraceSource
@@ -166,9 +167,5 @@ def settings_of(given: dict[str, Any]) -> Settings:
 
 def warn(warnings: Sequence[str]) -> None:
     """Print the first warnings, and how many there are more."""
-    if click.get_current_context().find_root().params.get("quiet"):
-        return
-    for text in warnings[:_MOST_WARNINGS]:
-        click.echo(f"warning: {text}", err=True)
-    if len(warnings) > _MOST_WARNINGS:
-        click.echo(f"warning: and {len(warnings) - _MOST_WARNINGS} more", err=True)
+    more = len(warnings) - _MOST_WARNINGS
+    print_warnings([*warnings[:_MOST_WARNINGS], *([f"and {more} more"] if more > 0 else [])])

@@ -8,8 +8,10 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
+from pumice._nearest import read_hint
 from pumice._replace import replace_file
 from pumice.cli._complete import complete_presets
+from pumice.cli._group import Subcommands
 from pumice.cli._options import POLICY_FILE, output_option, set_option
 from pumice.cli._output import (
     print_facts,
@@ -31,7 +33,7 @@ _FROM = ["FROM"]
 """The column that --why adds."""
 
 
-@click.group("config")
+@click.group("config", cls=Subcommands)
 def command() -> None:
     """Check a policy, show the resulting pipeline, or import a policy."""
 
@@ -111,7 +113,8 @@ def import_(file: str, origin: str, output_file: Path | None) -> None:
             text = stream.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or f"not UTF-8 text: {error}"
-        raise PumiceError(f"{file}: cannot be read: {reason}") from error
+        hint = read_hint(file, error)
+        raise PumiceError(f"{file}: cannot be read: {reason}", hint=hint) from error
     name = "standard input" if file == "-" else file
     policy, notes = importer(origin)(text, where=name)
     try:

@@ -6,15 +6,13 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from pumice.backends.adopt import adopt
 from pumice.backends.memory import MemoryBackend
-from pumice.cli._options import output_option
-from pumice.cli._output import print_json, print_table
+from pumice.cli._cluster import adopt_pods, input_warnings
+from pumice.cli._options import file_or_preset, output_option
+from pumice.cli._output import print_json, print_table, print_warnings
 from pumice.cli._table import Table
 from pumice.config import Policy, load_policy
-from pumice.config.presets import preset_names
 from pumice.decisions import Decisions
-from pumice.manifests import load
 from pumice.scheduler import Scheduler
 
 
@@ -43,7 +41,9 @@ def command(left: str, right: str, files: tuple[str, ...], output: str) -> None:
     A and B are policy files or the names of presets. DUMP are manifests, as for 'pumice run'.
     """
     policies = [_policy(left), _policy(right)]
-    differences = compare(*(_decide(policy, files) for policy in policies))
+    warnings: dict[str, None] = {}
+    differences = compare(*(_decide(policy, files, warnings) for policy in policies))
+    print_warnings([*warnings])
     if output == "json":
         print_json({"a": left, "b": right, "differences": [asdict(each) for each in differences]})
         return
@@ -58,16 +58,16 @@ def command(left: str, right: str, files: tuple[str, ...], output: str) -> None:
 
 
 def _policy(name: str) -> Policy:
-    if name in preset_names():
-        return load_policy(None, preset=name)
-    return load_policy(name)
+    file, preset = file_or_preset(name)
+    return load_policy(file, preset=preset)
 
 
-def _decide(policy: Policy, files: tuple[str, ...]) -> Decisions:
-    settings = policy.scheduler
-    facts = load(files, default_queue=settings.default_queue)
-    adopted = adopt(facts, queue=settings.default_queue, scheduler_names=settings.scheduler_names)
-    scheduler = Scheduler(MemoryBackend(adopted), policy)
+def _decide(policy: Policy, files: tuple[str, ...], warnings: dict[str, None]) -> Decisions:
+    """The decisions of one cycle; what is wrong with policy and files is added to ``warnings``."""
+    backend = MemoryBackend.from_files(files, default_queue=policy.scheduler.default_queue)
+    warnings |= dict.fromkeys([*policy.warnings, *input_warnings(backend)])
+    adopt_pods(backend, policy)
+    scheduler = Scheduler(backend, policy)
     decisions = scheduler.run_once()
     scheduler.close()
     return decisions

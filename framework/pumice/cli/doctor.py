@@ -55,7 +55,8 @@ def command(ctx: click.Context, output: str) -> None:
 
 
 def _counted(count: int, kind: str) -> str:
-    return f"{count} {kind}" if count == 1 or kind.endswith("s") else f"{count} {kind}s"
+    one = kind.removesuffix("s")
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 def _parts(catalog: Catalog) -> list[Finding]:

@@ -8,9 +8,8 @@ import click
 import msgspec
 
 from pumice._replace import check_target, replace_file
-from pumice.cli._complete import complete_parts
 from pumice.cli._live import is_live, live_backend
-from pumice.cli._options import backend_set_option, policy_options
+from pumice.cli._options import backend_option, backend_set_option, policy_options
 from pumice.config import load_policy
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
@@ -27,15 +26,7 @@ from pumice.errors import PumiceError
     help="The file to write; '-' is the standard output.",
 )
 @policy_options
-@click.option(
-    "--backend",
-    "backend_name",
-    default="kubernetes",
-    show_default=True,
-    shell_complete=complete_parts("backend"),
-    metavar="NAME",
-    help="Where the objects come from, by its entry point in the group pumice.backends.",
-)
+@backend_option("kubernetes", "Where the objects come from")
 @backend_set_option
 def command(
     target: Path,

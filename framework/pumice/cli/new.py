@@ -15,6 +15,7 @@ from pumice import __version__
 from pumice._nearest import did_you_mean
 from pumice.cli import _scaffold, _stub
 from pumice.cli._complete import complete_points
+from pumice.cli._group import Subcommands
 from pumice.discovery import Catalog
 from pumice.errors import PumiceError
 from pumice.hookspecs import SPECS, ExtensionPoint
@@ -33,7 +34,7 @@ Kind = Literal["plugin", "action", "backend", "trace", "measure"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@click.group("new")
+@click.group("new", cls=Subcommands)
 def command() -> None:
     """Create a distribution of your own, ready to install and test.
 
@@ -51,7 +52,7 @@ def _into(function: F) -> F:
     )(function)
 
 
-@command.command("plugin")
+@command.command("plugin", short_help="A plugin that answers extension points.")
 @click.argument("name")
 @click.option(
     "--hook",
@@ -73,11 +74,11 @@ def new_plugin(name: str, hooks: tuple[str, ...], into: Path) -> None:
     points = [_point(hook, catalog) for hook in dict.fromkeys(hooks)]
     listed = " and ".join(point.name for point in points)
     imports = _stub.imports(points, [_spec(point, catalog) for point in points])
+    meanings = [f"- `{point.name}`: {point.summary}" for point in points]
     short = listed if len(listed) <= MAX_LISTED else f"{len(points)} extension points"
     words = {
         "hook": short,
-        "hooks_shown": " and ".join(f"`{point.name}`" for point in points),
-        "summary": " ".join(point.summary for point in points),
+        "summary": "\n".join(meanings),
         "hooks_commands": "\n".join(f"pumice hooks {point.name}" for point in points),
         "imports": imports,
         "methods": "\n\n".join(map(_stub.method, points)),
@@ -109,11 +110,11 @@ def _point(hook: str, catalog: Catalog) -> ExtensionPoint:
     return point
 
 
-@command.command("action")
+@command.command("action", short_help="An action, one step of a cycle.")
 @click.argument("name")
 @_into
 def new_action(name: str, into: Path) -> None:
-    """Make pumice-NAME: an action, its tests, a scenario, packaging and CI.
+    """Create pumice-NAME: an action, its tests, a scenario, packaging and CI.
 
     As made, it places each job that fits, on the best nodes that have the room.
     """
@@ -121,11 +122,11 @@ def new_action(name: str, into: Path) -> None:
     _make("action", name, into, [("action",)], words, {"Action", "Session"}, Catalog())
 
 
-@command.command("backend")
+@command.command("backend", short_help="A backend, which gives facts and carries out decisions.")
 @click.argument("name")
 @_into
 def new_backend(name: str, into: Path) -> None:
-    """Make pumice-NAME: a backend, which gives the facts and carries out the decisions.
+    """Create pumice-NAME: a backend, which gives the facts and carries out the decisions.
 
     As made, it reads the files of 'pumice run --backend NAME FILES' and stores the decisions.
     """
@@ -134,11 +135,11 @@ def new_backend(name: str, into: Path) -> None:
     _make("backend", name, into, [("backend",)], words, taken, Catalog())
 
 
-@command.command("trace")
+@command.command("trace", short_help="A trace format for 'pumice simulate'.")
 @click.argument("name")
 @_into
 def new_trace(name: str, into: Path) -> None:
-    """Make pumice-NAME: the reader of a trace format for 'pumice simulate --format NAME'.
+    """Create pumice-NAME: the reader of a trace format for 'pumice simulate --format NAME'.
 
     As made, it reads lines of a name, a time, a duration and a number of GPUs.
     """
@@ -147,11 +148,11 @@ def new_trace(name: str, into: Path) -> None:
     _make("trace", name, into, [("trace",)], words, taken, Catalog())
 
 
-@command.command("measure")
+@command.command("measure", short_help="A measure that 'pumice simulate' reports.")
 @click.argument("name")
 @_into
 def new_measure(name: str, into: Path) -> None:
-    """Make pumice-NAME: a measure that every 'pumice simulate' reports.
+    """Create pumice-NAME: a measure that every 'pumice simulate' reports.
 
     As made, it reports the longest delay of a job.
     """

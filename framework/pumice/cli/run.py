@@ -16,12 +16,13 @@ from pumice._nearest import did_you_mean
 from pumice.backends.memory import MemoryBackend
 from pumice.backends.state import load_state, save_state
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
-from pumice.cli._complete import complete_parts, complete_traced
+from pumice.cli._complete import complete_traced
 from pumice.cli._decisions import MANY, count_faults, cycle_data, print_cycle, print_totals
 from pumice.cli._group import LogChoice
 from pumice.cli._live import is_live, live_backend, print_live_cycle, run_live
 from pumice.cli._live_page import live_page
 from pumice.cli._options import (
+    backend_option,
     backend_set_option,
     cycles_output_option,
     now_option,
@@ -60,15 +61,7 @@ ALL = "all"
 )
 @click.option("--check", is_flag=True, help="Check the accounts after every action.")
 @plain_option
-@click.option(
-    "--backend",
-    "backend_name",
-    default="memory",
-    show_default=True,
-    shell_complete=complete_parts("backend"),
-    metavar="NAME",
-    help="Where the facts come from, by its entry point in the group pumice.backends.",
-)
+@backend_option("memory")
 @backend_set_option
 @now_option
 @click.option(
@@ -161,7 +154,9 @@ def command(
     cycles = cycles or 1
     state = load_state(state_file) if state_file else None
     with Progress("loading", ticks=True):
-        backend = make_backend(backend_name, files, chosen, catalog, state_file, state, now=now)
+        backend = make_backend(
+            backend_name, files, chosen, catalog, state_file, state, now=now, settings=settings
+        )
     left_out = input_warnings(backend)
     warnings = [*chosen.warnings, *left_out]
     if state is not None and files:

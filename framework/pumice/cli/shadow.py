@@ -8,7 +8,12 @@ from pathlib import Path
 import click
 
 from pumice.cli._live import is_live, live_backend, run_live
-from pumice.cli._options import backend_set_option, cycles_output_option, policy_options
+from pumice.cli._options import (
+    backend_option,
+    backend_set_option,
+    cycles_output_option,
+    policy_options,
+)
 from pumice.cli._output import (
     print_facts,
     print_heading,
@@ -41,14 +46,7 @@ _OUTCOMES = {"same": "the same node", "other_node": "another node", "waits": "wa
     "--cycles", type=click.IntRange(1), help="How many cycles; without it until it is stopped."
 )
 @cycles_output_option
-@click.option(
-    "--backend",
-    "backend_name",
-    default="kubernetes",
-    show_default=True,
-    metavar="NAME",
-    help="The live cluster, by its entry point in the group pumice.backends.",
-)
+@backend_option("kubernetes", "The live cluster")
 @backend_set_option
 def command(
     policy: str | None,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pumice._replace import replace_file
-from pumice.cli._options import output_option, set_option
+from pumice.cli._options import file_or_preset, output_option, set_option
 from pumice.cli._output import print_json, print_table
 from pumice.cli._progress import Progress
 from pumice.cli._simulation import (
@@ -21,7 +21,6 @@ from pumice.cli._simulation import (
 )
 from pumice.cli._table import Table
 from pumice.config import load_policy
-from pumice.config.presets import preset_names
 from pumice.discovery import Catalog
 from pumice.simulation.report.front import front_page
 from pumice.simulation.report.page import shown
@@ -38,7 +37,7 @@ from pumice.simulation.search import Range, Trial, check, front, higher_is_bette
     multiple=True,
     required=True,
     metavar="KEY=LOW..HIGH",
-    help="A setting and its values, or KEY=ONE,OTHER; may be repeated.",
+    help="A setting and its range, or KEY=ONE,OTHER; may be repeated.",
 )
 @click.option(
     "--for",
@@ -47,7 +46,7 @@ from pumice.simulation.search import Range, Trial, check, front, higher_is_bette
     default=("delay.p95",),
     show_default=True,
     metavar="FIGURE",
-    help="What is to be best; may be repeated.",
+    help="The figure to optimise; may be repeated.",
 )
 @click.option(
     "--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations."
@@ -73,14 +72,13 @@ def command(
     output: str,
     **given: Any,
 ) -> None:
-    """Search settings of a policy with which a figure of the simulation of TRACE is best.
+    """Search for the settings of a policy with the best figures in simulations of TRACE.
 
-    POLICY is a policy file or the name of a preset. With several figures (--for) the trials that
-    no other beats in all of them are shown.
+    POLICY is a policy file or the name of a preset. With several figures (--for), the trials that
+    no other trial beats in every figure are shown: the Pareto front.
     """
-    chosen = PolicySource(Path(policy).stem, file=policy, overrides=overrides)
-    if policy in preset_names():
-        chosen = PolicySource(policy, preset=policy, overrides=overrides)
+    file, preset = file_or_preset(policy)
+    chosen = PolicySource(Path(policy).stem, file=file, preset=preset, overrides=overrides)
     load_policy(chosen.file, preset=chosen.preset, overrides=chosen.overrides)
     ranges = [Range.of(span) for span in spans]
     for span in ranges:

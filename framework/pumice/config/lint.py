@@ -46,8 +46,8 @@ def _about_tiers(policy: Policy) -> Iterator[tuple[int, str]]:
                 yield (
                     number,
                     f"where {', '.join(overruled)} of an earlier tier allows no victim, {point} of "
-                    f"{names} is asked afresh and may name what was refused; put them into one "
-                    "tier, or answer 'protected'",
+                    f"{names} is asked independently and may name what was refused; put them "
+                    "into one tier, or answer 'protected'",
                 )
             if unheard:
                 yield (

@@ -43,7 +43,7 @@ class Counterfactuals(NamedTuple):
         if self.not_tried:
             listed = ", ".join(self.not_tried[:4])
             more = len(self.not_tried) - 4
-            text += f"; not tried for lack of time: {listed}"
+            text += f"; not tried, as the time ran out: {listed}"
             text += f" and {more} more (--budget gives it more)" if more > 0 else " (see --budget)"
         return f"{text}."
 

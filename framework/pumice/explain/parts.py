@@ -68,7 +68,8 @@ def node_text(cycle: ExplainedCycle, job: str, node: str) -> str:
     row = session.nodes.row_of.get(node)
     if row is None:
         near = did_you_mean(node, session.nodes.row_of)
-        raise PumiceError(f"there is no node {node!r}{near}")
+        known = names(sorted(session.nodes.row_of))
+        raise PumiceError(f"there is no node {node!r}{near}", hint=f"there are {known}")
     pending = list(session.jobs[job].by_status[TaskStatus.PENDING].values())
     if not pending:
         return f"{job} has no pending task: there is nothing to ask node {node} about"

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Raw
 
 from pumice._bounded import TextError, utf8, yaml_documents
-from pumice._nearest import near_file
+from pumice._nearest import read_hint
 from pumice.errors import ManifestError
 from pumice.manifests.archives import unpacked
 from pumice.manifests.json_files import WANTED, inner_items, json_documents, large_list, list_frame
@@ -90,7 +90,7 @@ def _content(file: str | Path) -> bytes:
                 data = opened.read(_MAX_BYTES + 1)
     except OSError as error:
         raise ManifestError(
-            f"{file}: {error.strerror or error}", hint=near_file(file) or WANTED
+            f"{file}: {error.strerror or error}", hint=read_hint(file, error) or WANTED
         ) from None
     if len(data) > _MAX_BYTES:
         raise ManifestError(f"{place_of(file)}: larger than {_MAX_BYTES >> 30} GiB")

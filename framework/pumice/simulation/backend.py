@@ -33,7 +33,7 @@ class SimulatedCluster(MemoryBackend):
             del self._inventory.pods[uid]
 
     def _write_status(self, state: JobState) -> None:
-        """Write what has changed; a condition that only states the cycle anew is no change."""
+        """Write what has changed; a condition that only states the cycle again is no change."""
         group = self._inventory.groups.get(state.job)
         if group is None:
             return

@@ -29,7 +29,7 @@ _MOST_CYCLES = 50
 """So many cycles in a row may decide something before the next change from outside is awaited."""
 
 _FRUITLESS = 24
-"""After so many cycles that decided nothing, jobs wait in vain if none runs and none comes."""
+"""After so many cycles that decided nothing, jobs will never start if none runs and none comes."""
 _COLLECT_EVERY = 200
 """The garbage collector runs after so many cycles instead of in each."""
 
@@ -243,7 +243,7 @@ class Simulation:
         return True
 
     def _fail(self, node: str, now: float) -> None:
-        """A node fails: it is gone with the pods on it, which are made anew."""
+        """A node fails: it is gone with the pods on it, which are made again."""
         settings = self._settings
         self._add_event(now + settings.repair, "join", node)
         self._usage.resize(self._nodes[node], now, -1)

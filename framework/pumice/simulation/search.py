@@ -69,7 +69,18 @@ def check(policy: PolicySource, span: Range) -> None:
     """
     value = span.choices[0] if span.choices else f"{span.low:g}"
     overrides = (*policy.overrides, f"{span.key}={value}")
-    load_policy(policy.file, preset=policy.preset, overrides=overrides)
+    loaded = load_policy(policy.file, preset=policy.preset, overrides=overrides)
+    kind, _, rest = span.key.partition(".")
+    names = {
+        "plugin": [entry.name for entry in loaded.plugins],
+        "action": [entry.name for entry in loaded.actions],
+    }
+    name = rest.partition(".")[0]
+    if kind in names and name not in names[kind]:
+        raise PumiceError(
+            f"--over {span.key}: the policy does not use the {kind} {name!r}",
+            hint=f"it uses {', '.join(names[kind])}",
+        )
 
 
 def higher_is_better(figure: str, catalog: Catalog) -> bool:

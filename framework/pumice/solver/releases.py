@@ -148,7 +148,7 @@ class _Gains:
     """How many more tasks with one request fit by what is released."""
 
     opened: int
-    """How many rows of the table were open then: with another one they are counted anew."""
+    """How many rows of the table were open then: with another one they are counted again."""
     seen: int = 0
     total: int = 0
     by_row: dict[int, int] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from pumice._nearest import read_hint
 from pumice.discovery import Catalog
 from pumice.traces.trace import MOST_PODS_OF_JOB, Trace, TraceError, TraceJob, ordered
 
@@ -77,6 +78,8 @@ def read_trace(
     catalog = Catalog() if catalog is None else catalog
     if not format_name and source in catalog.names("trace") and not Path(source).exists():
         format_name = source
+    if format_name:
+        catalog.load("trace", format_name)  # an unknown name is a mistake before a missing file
     text = "" if source == format_name else read_text(source)
     name = format_name or _recognised(source, text, catalog)
     reader: TraceReader = catalog.load("trace", name).cls()
@@ -130,7 +133,8 @@ def read_text(source: str) -> str:
         return data.decode("utf-8-sig")
     except (OSError, EOFError) as error:
         text = getattr(error, "strerror", None) or error
-        raise TraceError(f"{source}: cannot be read: {text}") from None
+        hint = read_hint(source, error)
+        raise TraceError(f"{source}: cannot be read: {text}", hint=hint) from None
     except UnicodeDecodeError:
         raise TraceError(f"{source}: is no text in UTF-8") from None
 

@@ -1,6 +1,6 @@
 """What commands print at 80, 120 and 200 columns, compared with stored files.
 
-``UPDATE_GOLDEN=1 pytest tests/framework/cli/test_golden.py`` writes the files anew.
+``UPDATE_GOLDEN=1 pytest tests/framework/cli/test_golden.py`` writes the files again.
 """
 
 import os

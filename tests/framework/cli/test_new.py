@@ -188,7 +188,8 @@ def test_several_hooks_make_a_method_each(tmp_path):
     catalog.register_local("plugin", "dawn", class_in(folder, "Dawn"))
     assert set(catalog.load("plugin", "dawn").points) == {"job_order", "node_order"}
     readme = (folder / "README.md").read_text()
-    assert "`job_order` and `node_order`" in readme
+    assert "- `job_order`: Which of two jobs" in readme
+    assert "- `node_order`: Score one node" in readme
     assert "\npumice hooks job_order\npumice hooks node_order\n" in readme
 
 

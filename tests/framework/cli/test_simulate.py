@@ -96,7 +96,7 @@ def test_the_series_are_csv(policies: list[object], tmp_path: Path) -> None:
         ([*SMALL, "--seeds", "3-1"], "has no seed"),
         ([*SMALL, "--period", "soon"], "should be a duration"),
         ([*SMALL, "--trace-option", "jobs"], "'jobs' should be NAME=VALUE"),
-        (["t.csv", "--format", "slurm"], "t.csv: cannot be read"),
+        (["t.csv", "--format", "slurm"], "no trace named 'slurm' is installed"),
         (["slurm", "--format", "slurm"], "no trace named 'slurm' is installed"),
     ],
 )

@@ -77,13 +77,13 @@ def test_vote(tiers, expected, asked):
         pytest.param([[None, "a"]], "a", "ab", id="an abstention changes nothing"),
         pytest.param([["", "a"], ["a"]], "a", "ac", id="a veto ends its tier, not the decision"),
         pytest.param([["ab", ""], ["b"]], "b", "abc", id="a veto drops what the tier had so far"),
-        pytest.param([["a", "b", "c"]], "c", "abc", id="nothing in common: start afresh"),
+        pytest.param([["a", "b", "c"]], "c", "abc", id="nothing in common: start from nothing"),
         pytest.param([["a", "b"], ["c"]], "c", "abc", id="nothing in common at the end of a tier"),
-        pytest.param([["a", "b", ""], ["c"]], "c", "abcd", id="afresh, then vetoed"),
+        pytest.param([["a", "b", ""], ["c"]], "c", "abcd", id="from nothing, then vetoed"),
         pytest.param([["a"], ["b"]], "a", "a", id="the first deciding tier hides the others"),
         pytest.param([["cab", "abc"]], "cab", "ab", id="in the order of the first voter"),
         pytest.param(
-            [["a", "b", "dc", "cd"]], "dc", "abcd", id="who starts afresh gives the order"
+            [["a", "b", "dc", "cd"]], "dc", "abcd", id="who starts from nothing gives the order"
         ),
         pytest.param([[""], [""]], "", "ab", id="every tier vetoed"),
     ],

@@ -67,4 +67,4 @@ def test_what_the_budget_leaves_out_is_said():
     assert not result.found
     assert result.tried == 0
     assert result.not_tried
-    assert "not tried for lack of time: its tasks ask for" in result.text
+    assert "not tried, as the time ran out: its tasks ask for" in result.text

@@ -6,24 +6,9 @@ from pumice.model.task import TaskStatus
 from pumice.verdicts import Refusal
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
-from tests.framework._build import World, policy, task
+from tests.framework._build import World, policy, session_with
 
 _S = TaskStatus
-
-
-def session_with(*statuses, phase="Inqueue", min_member=1):
-    """A session and its job, whose tasks are in these statuses."""
-    world = (
-        World().node("a", cpu=99).job("j", tasks=len(statuses), min_member=min_member, phase=phase)
-    )
-    session = world.session(policy([]))
-    job = session.jobs["ns/j"]
-    for number, status in enumerate(statuses):
-        one = task(session, f"j-t-{number}")
-        job.set_status(one, status)
-        if status is not _S.PENDING:
-            one.node = "a"
-    return session, job
 
 
 def verdict(*statuses, **facts):

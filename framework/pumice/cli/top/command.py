@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from pumice import log
 from pumice.backends import Backend
 from pumice.backends.memory import MemoryBackend
 from pumice.cli._cluster import adopt_pods, advance, input_warnings, make_backend
-from pumice.cli._complete import complete_parts
 from pumice.cli._live import is_live, live_backend, run_live
-from pumice.cli._options import backend_set_option, now_option, policy_options
-from pumice.cli._output import colour_setting, width
+from pumice.cli._options import backend_option, backend_set_option, now_option, policy_options
+from pumice.cli._output import colour_setting, print_warnings, width
 from pumice.cli._progress import Progress
 from pumice.cli.top.app import App
 from pumice.cli.top.cycles import Cycles
@@ -46,15 +44,7 @@ from pumice.scheduler import Scheduler
     help="Seconds between two cycles of FILES; a live cluster says when one is due.",
 )
 @click.option("--full", is_flag=True, help=f"In plain text, all rows, not {MOST} of each table.")
-@click.option(
-    "--backend",
-    "backend_name",
-    default="memory",
-    show_default=True,
-    shell_complete=complete_parts("backend"),
-    metavar="NAME",
-    help="Where the facts come from, by its entry point in the group pumice.backends.",
-)
+@backend_option("memory")
 @backend_set_option
 @now_option
 def command(
@@ -93,7 +83,7 @@ def command(
             if given:
                 raise PumiceError(f"the backend {backend_name!r} does not take {text}")
         live = live_backend(backend_name, cls, settings, chosen, dry_run=True)
-        _warn(chosen.warnings)
+        print_warnings(chosen.warnings)
         top = Cycles(Scheduler(live, PolicyHolder(load)))
         policy_file = Path(policy) if policy else None
 
@@ -103,8 +93,8 @@ def command(
         _show(f"pumice top {backend_name}", top, live_loop, interactive, full, live.stop)
         return
     with Progress("loading", ticks=True):
-        backend = make_backend(backend_name, files, chosen, catalog, now=now)
-    _warn([*chosen.warnings, *input_warnings(backend)])
+        backend = make_backend(backend_name, files, chosen, catalog, now=now, settings=settings)
+    print_warnings([*chosen.warnings, *input_warnings(backend)])
     adopt_pods(backend, chosen)
     top = Cycles(Scheduler(backend, chosen))
 
@@ -166,10 +156,3 @@ def _show(
 
 _PATIENCE = 5.0
 """Seconds for the last cycle to end."""
-
-
-def _warn(warnings: list[str] | tuple[str, ...]) -> None:
-    quiet = click.get_current_context().find_root().params.get("quiet")
-    for warning in () if quiet else warnings:
-        click.echo(f"warning: {warning}", err=True)
-    sys.stderr.flush()

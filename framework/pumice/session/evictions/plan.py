@@ -1,4 +1,4 @@
-"""The evictions and placements of a statement as one plan, which can be made anew."""
+"""The evictions and placements of a statement as one plan, which can be made again."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class EvictionPlan:
         return all(ask.job_pipelined(job) and not is_broken(job) for job in self.claimants)
 
     def remake(self, spared: Iterable[Task] = ()) -> bool:
-        """Make the plan anew without evicting ``spared``, each placement verified.
+        """Make the plan again without evicting ``spared``, each placement verified.
 
         A task that its node does not take any more is placed on another. A victim that would move
         may go for good in place of a spared one of its job. Returns False, with the plan as it

@@ -281,7 +281,7 @@ configurations:
     assert policy_from_dict(policy).warnings == ()
 
 
-def test_gang_actions_heed_the_error_cache_of_allocate():
+def test_gang_actions_use_the_error_cache_of_allocate():
     policy, notes = imported(
         "priority",
         actions="allocate, gangpreempt, gangreclaim",
@@ -395,7 +395,7 @@ tiers:
         ("actions: 'allocate,'", "a name is missing in 'allocate,'"),
         ("actions: ''", "a name is missing in ''"),
         ("actions: [allocate]", "should be one string"),
-        ("{}", "should be one string"),
+        ("{}", "missing; it should be one string"),
         ("actions: allocate", "no plugin is left"),
         ("actions: allocate\ntiers: 7", "tiers: should be a list of tables, not 7"),
         ("actions: allocate\ntiers: [{plugins: [gang]}]", "should be a list of tables"),

@@ -83,7 +83,7 @@ class TestTheClaimant:
         assert session.cluster.tasks["go-t-0"].status.name == "RUNNING"
 
     def test_another_node_will_do(self):
-        """The plan is made anew where its node refuses the claimant and another does not."""
+        """The plan is made again where its node refuses the claimant and another does not."""
         world = full_node().node("b", cpu=1)
         session = world.session(promises(Repelled, atomic=True))
         assert plan(session, "want", ["go-t-0"], {"want-t-0": "a"})

@@ -73,7 +73,7 @@ CRITICAL = {"priority_class": "system-cluster-critical"}
 
 @pytest.mark.parametrize("protected", [True, False])
 def test_a_later_tier_does_not_overrule_it(protected):
-    """conformance refuses all candidates of its tier, so that the next tier is asked afresh."""
+    """conformance refuses all candidates of its tier, so the next tier is asked independently."""
     world = World().node("a", cpu=4)
     world.running("core", "a", tasks=2, cpu=2, min_member=1, queue="x", pod=CRITICAL)
     world.job("want", queue="y")

@@ -82,7 +82,9 @@ class _Import:
         if tiers:
             config["tiers"] = [{"plugins": self._plugins(tiers)}]
             if not config["tiers"][0]["plugins"]:
-                self._notes.problem(("tiers",), "no plugin is left, and a policy needs one")
+                self._notes.problem(
+                    ("tiers",), "no plugin is left, and a policy needs one; add a tier"
+                )
         if data.get("usageDBConfig"):
             self._take_usage(config, data["usageDBConfig"])
         self._notes.raise_any()
@@ -94,7 +96,9 @@ class _Import:
         path: KeyPath = ("actions",)
         if value is not None and not isinstance(value, str):
             wanted = "one string, like 'allocate, reclaim'"
-            self._notes.problem(path, f"should be {wanted}, not {value!r}")
+            found = "missing; it" if value is None else ""
+            end = "" if value is None else f", not {value!r}"
+            self._notes.problem(path, f"{found} should be {wanted}{end}".strip())
             return []
         names: list[str] = []
         for name in (part.strip() for part in (value or ", ".join(ACTIONS)).split(",")):

@@ -71,7 +71,7 @@ class _Import:
         given = self._configurations(data.get("configurations"), actions)
         self._metrics(data.get("metrics"))
         if not tiers:
-            self._notes.problem(("tiers",), "no plugin is left, and a policy needs one")
+            self._notes.problem(("tiers",), "no plugin is left, and a policy needs one; add a tier")
         self._notes.raise_any()
         policy: dict[str, Any] = {"actions": actions, "tiers": tiers}
         for kind, tables in (("plugin", options), ("action", given)):
@@ -113,7 +113,9 @@ class _Import:
         path: KeyPath = ("actions",)
         if not isinstance(value, str):
             wanted = "one string, like 'enqueue, allocate, backfill'"
-            self._notes.problem(path, f"should be {wanted}, not {value!r}")
+            found = "missing; it" if value is None else ""
+            end = "" if value is None else f", not {value!r}"
+            self._notes.problem(path, f"{found} should be {wanted}{end}".strip())
             return []
         names: list[str] = []
         for name in (part.strip() for part in value.split(",")):
