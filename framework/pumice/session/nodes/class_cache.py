@@ -7,6 +7,7 @@ from math import isnan
 
 import numpy as np
 
+from pumice.fit_errors import FitErrors
 from pumice.model.cursors import FEW_ROWS, RowCursor
 from pumice.model.fitting import RequestFit
 from pumice.model.nodes import NodeTable
@@ -96,7 +97,7 @@ class ClassCache:
         self.totals, self.future_totals = self.scores, self.future_scores
         if self.span_scorers:
             self.totals, self.future_totals = np.zeros(count, np.float64), np.full(count, _OUT)
-        self.fit_errors: tuple[int, NodeVerdicts] | None = None
+        self.fit_errors: tuple[int, FitErrors] | None = None
         """Why no node takes a task of the class, and the version of the nodes it holds for."""
         self.no_node_version = -1
         """The version of the nodes for which no node fits a task of the class."""

@@ -336,13 +336,18 @@ class NodeQueries:
         found = self._class(task)
         cache = found.cache
         shared = rows is None and not found.live_filters and self._shares_reasons
-        if shared and cache.fit_errors is not None and cache.fit_errors[0] == cache.cursor.version:
-            return FitErrors(cache.fit_errors[1], None, hyper_node=hyper_node)
+        known = cache.fit_errors
+        if shared and known is not None and known[0] == cache.cursor.version:
+            errors = known[1]
+            if errors.hyper_node == hyper_node:
+                return errors
+            return FitErrors(errors.verdicts, None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)
         short = cache.missing_dimension if rows is None else cache.missing_dimension[rows]
         lacking = np.flatnonzero(short)
         verdicts.codes[lacking] = Code.UNSCHEDULABLE
         verdicts.reasons[lacking] = np.array(self._insufficient, np.int32)[short[lacking] - 1]
+        errors = FitErrors(verdicts, rows, hyper_node=hyper_node)
         if shared:
-            cache.fit_errors = (cache.cursor.version, verdicts)
-        return FitErrors(verdicts, rows, hyper_node=hyper_node)
+            cache.fit_errors = (cache.cursor.version, errors)
+        return errors
