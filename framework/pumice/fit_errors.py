@@ -14,7 +14,7 @@ _UNRESOLVABLE = int(Code.UNRESOLVABLE)
 class FitErrors:
     """The verdicts of all nodes that were asked for one task, or one error for all of them."""
 
-    __slots__ = ("_text", "head", "hyper_node", "rows", "verdicts")
+    __slots__ = ("_resolvable", "_text", "head", "hyper_node", "rows", "verdicts")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class FitErrors:
         self.hyper_node = hyper_node
         """The hypernode that was searched; empty for all nodes."""
         self._text = ""
+        self._resolvable: bool | None = None
 
     @classmethod
     def for_all(cls, error: FitError, count: int) -> FitErrors:
@@ -58,7 +59,11 @@ class FitErrors:
     @property
     def is_resolvable(self) -> bool:
         """Whether an eviction may make each of the nodes fit."""
-        return self.verdicts is None or not np.count_nonzero(self.verdicts.codes == _UNRESOLVABLE)
+        if self._resolvable is None:
+            self._resolvable = self.verdicts is None or not np.count_nonzero(
+                self.verdicts.codes == _UNRESOLVABLE
+            )
+        return self._resolvable
 
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason, by its text; a node may give several."""

@@ -18,6 +18,7 @@ from pumice.model.facts import EvictionLog
 from pumice.model.incremental.keeper import ClusterKeeper
 from pumice.model.invariants import check
 from pumice.session.containment import run_action
+from pumice.session.dispatch import prepare
 from pumice.session.evictions import honour_reservations
 from pumice.session.session import Session
 from pumice.telemetry import TelemetryBackend, queue_usage
@@ -61,6 +62,7 @@ class Scheduler:
         self.set_aside: frozenset[str] = frozenset()
         """The plugins that had too many faults; a reload of the policy gives them another try."""
         self._last_policy = self.policy
+        prepare(self.policy)
 
     @property
     def policy(self) -> Policy:

@@ -99,7 +99,7 @@ def test_points_that_no_action_asks(point, kind):
     make, table = CLUSTERS["placing"]
     session = make().session(policy_with(faulty(point, kind, []), table))
     with session.turn():
-        session.ask.__dict__[point](*([session.queues["bad"]] if POINTS[point].args else []))
+        getattr(session.ask, point)(*([session.queues["bad"]] if POINTS[point].args else []))
     assert [error.point for error in session.plugin_errors] == [point]
 
 

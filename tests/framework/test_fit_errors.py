@@ -68,6 +68,14 @@ def test_fit_errors_do_not_follow_later_changes():
     assert str(overlaid) == "0/1 nodes are unavailable: 1 outside."
 
 
+def test_tasks_of_a_class_share_their_fit_errors_while_nothing_changes():
+    session = World().node("a", cpu=1).job("j", tasks=2, cpu=2).session(policy([]))
+    first = session.queries.fit_errors(task(session, "j-t-0"))
+    assert session.queries.fit_errors(task(session, "j-t-1")) is first
+    assert session.queries.fit_errors(task(session, "j-t-1"), hyper_node="rack") is not first
+    assert first.is_resolvable
+
+
 def test_fit_errors_without_nodes_and_for_all_nodes():
     assert str(FitErrors.for_all(FitError.of("gone"), 3)) == "0/3 nodes are unavailable: 3 gone."
     assert str(FitErrors(head="skipped")) == "skipped"

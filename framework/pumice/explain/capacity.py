@@ -27,7 +27,10 @@ def minimum_of(job: Job) -> list[Task]:
     if len(waiting) < 2:
         return waiting
     needed = max(1, job.min_available - job.ready_count)
-    return sorted(waiting, key=lambda task: int(task.vector.sum()))[:needed]
+    # Tasks with equal requests share one vector.
+    vectors = {id(task.vector): task.vector for task in waiting}
+    size_of = {key: int(vector.sum()) for key, vector in vectors.items()}
+    return sorted(waiting, key=lambda task: size_of[id(task.vector)])[:needed]
 
 
 def asked_by(job: Job) -> np.ndarray:

@@ -54,9 +54,10 @@ def verdict_of(session: Session, job: Job) -> Verdict | None:
     """Why a job waits; None: it waits for nothing."""
     if job.plugin_errors:
         return Verdict("PluginFault", job.plugin_errors[-1])
-    if not job.count(_PENDING, _PIPELINED, _ALLOCATED):
+    by_status = job.by_status
+    if not (by_status[_PENDING] or by_status[_PIPELINED] or by_status[_ALLOCATED]):
         return None
-    if job.by_status[_PIPELINED] and (job.is_pipelined() or not job.by_status[_PENDING]):
+    if by_status[_PIPELINED] and (job.is_pipelined() or not by_status[_PENDING]):
         return _waits_for_release(session, job)
     if session.admits_jobs and job.is_pending:
         return _not_admitted(session, job)

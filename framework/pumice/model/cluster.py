@@ -117,7 +117,9 @@ def assemble(
 def scalars_of(inventory: Inventory) -> set[str]:
     """The names of all resources, beside cpu and memory, that a node has or a pod asks for."""
     names = {name for node in inventory.nodes.values() for name in node.allocatable.scalars}
-    names.update(name for pod in inventory.pods.values() for name in pod.request.scalars)
+    # Most pods share their request with others.
+    requests = {id(pod.request): pod.request for pod in inventory.pods.values()}
+    names.update(name for request in requests.values() for name in request.scalars)
     return names
 
 

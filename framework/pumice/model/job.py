@@ -10,7 +10,7 @@ import numpy as np
 
 from pumice.model.members import NO_TASKS, Members
 from pumice.model.sub_job import SubJob
-from pumice.model.sums import group_sums
+from pumice.model.sums import group_sums, stacked
 from pumice.model.task import IS_ALLOCATED, IS_READY, Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -289,10 +289,11 @@ def sum_requests(jobs: Iterable[Job]) -> None:
             numbers.append(number)
             vectors.append(task.vector)
             holding.append(IS_ALLOCATED[task.status])
-    of_job, rows = np.array(numbers), np.array(vectors)
-    requests = group_sums(of_job, rows, len(with_tasks))
-    if requests is None:
+    if not vectors:
         return
+    of_job, rows = np.array(numbers), stacked(vectors)
+    requests = group_sums(of_job, rows, len(with_tasks))
+    assert requests is not None
     mask = np.array(holding)
     allocated = group_sums(of_job[mask], rows[mask], len(with_tasks))
     if allocated is None:

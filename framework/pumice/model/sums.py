@@ -7,6 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 
+def stacked(vectors: Sequence[np.ndarray]) -> np.ndarray:
+    """The vectors as rows of one array. Most requests share a vector, which is copied once."""
+    distinct = {id(vector): vector for vector in vectors}
+    number_of = {key: number for number, key in enumerate(distinct)}
+    rows: np.ndarray = np.array(list(distinct.values()))
+    return rows[[number_of[id(vector)] for vector in vectors]]
+
+
 def group_sums(
     groups: Sequence[int] | np.ndarray, vectors: Sequence[np.ndarray] | np.ndarray, count: int
 ) -> np.ndarray | None:
@@ -16,7 +24,8 @@ def group_sums(
     """
     if not len(groups):
         return None
-    numbers, rows = np.asarray(groups), np.asarray(vectors)
+    numbers = np.asarray(groups)
+    rows = vectors if isinstance(vectors, np.ndarray) else stacked(vectors)
     order = numbers.argsort(kind="stable")
     ordered = numbers[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -17,7 +17,7 @@ from pumice.plugin import Plugin
 from pumice.session.answer_checks import answer_check
 
 if TYPE_CHECKING:
-    from pumice.config import PluginEntry
+    from pumice.config import PluginEntry, Policy
     from pumice.ledger import Ledger
     from pumice.model.cluster import Cluster
     from pumice.model.facts import Queue
@@ -120,6 +120,14 @@ def _implemented(plugin: type[Plugin]) -> frozenset[str]:
     return names
 
 
+def prepare(policy: Policy) -> None:
+    """Read the plugins' methods, which is the same for every cycle, before the first one."""
+    for entry in policy.plugins:
+        for name in _implemented(entry.cls):
+            if name in policy.points:
+                bind(getattr(entry.cls, name), policy.points[name].args)
+
+
 class Dispatch:
     """The combined answer of every extension point: ``session.ask.job_ready(job)``.
 
@@ -211,11 +219,15 @@ class Dispatch:
         not_open: NotOpen,
     ) -> None:
         """Compile every extension point, as if plugins that are ``not_open`` refused."""
-        on_error, ledger, points, cluster, fact_check = self._settings
+        _, ledger, points, cluster, fact_check = self._settings
         by_point = answering(points, tiers)
-        nobody: list[list[BoundPlugin]] = [[] for _ in tiers]
         for point in points.values():
-            asked = by_point.get(point.name, nobody)
+            self.__dict__.pop(point.name, None)
+            asked = by_point.get(point.name)
+            if asked is None:
+                # What nobody answers is compiled when it is asked: it mostly never is.
+                self.voters[point.name] = [[] for _ in tiers]
+                continue
             voters = implementations(point, asked, not_open=not_open, cluster=cluster)
             if fact_check is not None:
                 voters = [
@@ -224,28 +236,37 @@ class Dispatch:
                 ]
             watcher = ledger if ledger is not None and ledger.watches(point.base) else None
             # Node queries are asked, and recorded, for many nodes at once (see voters).
-            plain_impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
+            plain: Tiers = [[impl for impl, _ in tier] for tier in voters]
             if watcher is not None and point.base not in _ABOUT_NODES:
                 voters = [
                     [(watcher.voter(point, impl, plugin, n), plugin) for impl, plugin in tier]
                     for n, tier in enumerate(voters, 1)
                 ]
             self.voters[point.name] = voters
-            impls: Tiers = [[impl for impl, _ in tier] for tier in voters]
-            combined = point.rule.compile(point.name, impls, on_error)
-            if watcher is not None:
-                plain = point.rule.compile(point.name, plain_impls, on_error)
-                combined = watcher.question(point, combined, plain)
-            setattr(self, point.name, combined)
+            self._combine(point, plain)
+
+    def _combine(self, point: ExtensionPoint, plain: Tiers) -> Answer:
+        """Compile one point; ``plain`` has the implementations that a ledger does not watch."""
+        on_error, ledger, *_ = self._settings
+        impls: Tiers = [[impl for impl, _ in tier] for tier in self.voters[point.name]]
+        combined = point.rule.compile(point.name, impls, on_error)
+        if ledger is not None and ledger.watches(point.base):
+            unwatched = point.rule.compile(point.name, plain, on_error)
+            combined = ledger.question(point, combined, unwatched)
+        setattr(self, point.name, combined)
+        return combined
 
     def __getattr__(self, point: str) -> Answer:
-        """Called only for what was not compiled: an old name, or a mistake."""
+        """Called only for what was not compiled: a point, an old name, or a mistake."""
+        known = self.__dict__.get("voters", {})
+        if point in known:
+            return self._combine(self._settings[2][point], [[] for _ in known[point]])
         renamed = deprecated.renamed_point(point)
         if renamed is not None:
             deprecated.warn(renamed)
             answer: Answer = getattr(self, renamed.new)
             return answer
-        near = did_you_mean(point, self.__dict__.get("voters", ()))
+        near = did_you_mean(point, known)
         raise AttributeError(f"no extension point is named {point!r}{near}", name=point, obj=self)
 
     def has(self, point: str) -> bool:

@@ -13,7 +13,6 @@ from pumice.model.task import Task
 from pumice.session.heap import KeyHeap, LiveHeap
 from pumice.session.order_keys import (
     JobRanks,
-    TaskKeys,
     VictimQueues,
     key_functions,
     queue_key,
@@ -45,7 +44,10 @@ class Order:
         self._ranks = JobRanks(self.job_key, [] if journal is None else journal)
         self._job_keys = key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = key_functions(ask, "task_order", on_error) if by_keys else None
-        self._keys_of: dict[str, TaskKeys] = {}
+        self._plain_keys: dict[str, tuple[Any, ...]] = {}
+        """By task uid: KAI's key: the plugins' keys, creation time, uid."""
+        self._indexed_keys: dict[str, tuple[Any, ...] | None] = {}
+        """Volcano's: with the index at the end of the name, where it has one."""
         self.queue_key = queue_key(ask, on_error) if by_keys and journal is not None else None
         """``queue_order_key`` of the one plugin that orders queues; None: they must be compared."""
         self._victim_queues = (
@@ -142,17 +144,27 @@ class Order:
 
     def task_key(self, task: Task) -> tuple[Any, ...]:
         """A task's sort key in KAI's order, where :attr:`has_task_keys`."""
-        return self._keys(task).plain
+        # Constant during a cycle, as the other one.
+        key = self._plain_keys.get(task.uid)
+        if key is None:
+            keys = self._asked_keys(task)
+            key = self._plain_keys[task.uid] = (*keys, task.created, task.uid)
+        return key
 
-    def _keys(self, task: Task) -> TaskKeys:
-        """A task's keys, which are constant during a cycle."""
-        found = self._keys_of.get(task.uid)
-        if found is None:
-            keys = [key(task) for key in self._task_keys or ()]
-            index, created, uid = task_index(task.name), task.created, task.uid
-            indexed = None if index is None else (*keys, index, created, uid)
-            found = self._keys_of[uid] = TaskKeys((*keys, created, uid), indexed)
-        return found
+    def _asked_keys(self, task: Task) -> list[Any]:
+        return [key(task) for key in self._task_keys or ()]
+
+    def _indexed_key(self, task: Task) -> tuple[Any, ...] | None:
+        """The key with the index at the end of the name; None: the name has none."""
+        uid = task.uid
+        if uid in self._indexed_keys:
+            return self._indexed_keys[uid]
+        index = task_index(task.name)
+        key = None
+        if index is not None:
+            key = (*self._asked_keys(task), index, task.created, uid)
+        self._indexed_keys[uid] = key
+        return key
 
     def sorted_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of a job, the first to place first."""
@@ -172,21 +184,21 @@ class Order:
         """A key that sorts these tasks as :meth:`task_before` does, where there is one."""
         if self._task_keys is None:
             return None
-        known, keys = self._keys_of, self._keys
+        known, indexed_key = self._indexed_keys, self._indexed_key
         indexed = 0
         for task in tasks:
-            if (known.get(task.uid) or keys(task)).indexed is not None:
+            if (known.get(task.uid) or indexed_key(task)) is not None:
                 indexed += 1
         if indexed == len(tasks):
-            return lambda task: known[task.uid].indexed
-        return None if indexed else lambda task: known[task.uid].plain
+            return lambda task: known[task.uid]
+        return None if indexed else self.task_key
 
     def _task_before_by_keys(self, left: Task, right: Task) -> bool:
         """The same as :meth:`task_before`, where :attr:`has_task_keys`."""
-        l_keys, r_keys = self._keys(left), self._keys(right)
-        if l_keys.indexed is not None and r_keys.indexed is not None:
-            return l_keys.indexed < r_keys.indexed
-        return l_keys.plain < r_keys.plain
+        l_key, r_key = self._indexed_key(left), self._indexed_key(right)
+        if l_key is not None and r_key is not None:
+            return l_key < r_key
+        return self.task_key(left) < self.task_key(right)
 
     # -- victims
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pumice.combine import Impl, plugin_error
 from pumice.errors import PluginError
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
 _FEW_QUEUES = 8
 """Up to so many queues are compared with each other before their tasks are sorted."""
-
-
-class TaskKeys(NamedTuple):
-    """A task's keys in the two task orders."""
-
-    plain: tuple[Any, ...]
-    """KAI's: the plugins' keys, creation time, uid."""
-    indexed: tuple[Any, ...] | None
-    """Volcano's: with the index at the end of the name, where it has one."""
 
 
 class JobRanks:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pumice.model.cluster import build_cluster
-from pumice.model.sums import group_sums
+from pumice.model.sums import group_sums, stacked
 from tests.framework._build import World
 
 
@@ -40,3 +40,13 @@ def test_a_cluster_counts_as_if_its_tasks_came_one_by_one(seed):
     for job in cluster.jobs.values():
         total = sum(task.vector for task in job.tasks.values())
         assert job.total_request.tolist() == total.tolist()
+
+
+def test_vectors_that_are_shared_are_one_row_each_time():
+    one, other = np.array([1, 10]), np.array([2, 20])
+    assert stacked([one, other, one, np.array([1, 10])]).tolist() == [
+        [1, 10],
+        [2, 20],
+        [1, 10],
+        [1, 10],
+    ]

@@ -209,3 +209,11 @@ def test_only_plugins_that_are_enabled_for_a_point_answer_it():
     assert by_point["job_valid"] == [[], [bound]]
     assert "overused" not in by_point
     assert answering({"overused"}, [[bound]]) == {}
+
+
+def test_a_point_that_nobody_answers_is_compiled_when_it_is_asked():
+    opened = session([Named])
+    assert "overused" not in vars(opened.ask)
+    assert opened.ask.overused(None) is False
+    assert "overused" in vars(opened.ask)
+    assert "job_valid" in vars(opened.ask)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class _Selection:
     __slots__ = ("read", "stale", "uids")
 
-    def __init__(self, stale: set[str]) -> None:
+    def __init__(self) -> None:
         self.uids: set[str] = set()
-        self.stale = stale
+        self.stale: set[str] = set()
         """Uids of tasks that have not been checked."""
         self.read = False
 
@@ -78,7 +78,8 @@ class SnapshotCache:
             return [task for task in tasks.values() if wanted(task.pod)]
         selection = self._selections.get(name)
         if selection is None:
-            selection = self._selections[name] = _Selection(set(tasks))
+            selection = self._selections[name] = _Selection()
+            selection.uids = {uid for uid, task in tasks.items() if wanted(task.pod)}
         for uid in selection.stale:
             if wanted(tasks[uid].pod):
                 selection.uids.add(uid)

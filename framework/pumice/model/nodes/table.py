@@ -16,7 +16,7 @@ from pumice.model.facts import Node
 from pumice.model.nodes.columns import resource_rows
 from pumice.model.nodes.gpus import GpuColumns, NodeTask
 from pumice.model.nodes.views import NodeHandle, NodeView
-from pumice.model.sums import group_sums
+from pumice.model.sums import group_sums, stacked
 from pumice.model.task import Task, TaskStatus
 
 _RELEASING, _PIPELINED, _HOLDING = range(3)
@@ -66,7 +66,7 @@ class NodeTable(GpuColumns):
             kinds.append(_KIND[status])
         if not rows:
             return
-        numbers, amounts, kind_of = np.array(rows), np.array(vectors), np.array(kinds)
+        numbers, amounts, kind_of = np.array(rows), stacked(vectors), np.array(kinds)
         self.pod_count += np.bincount(numbers, minlength=len(self))
         for kind in set(kinds):
             counted = kind_of == kind

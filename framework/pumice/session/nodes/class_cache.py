@@ -7,6 +7,7 @@ from math import isnan
 
 import numpy as np
 
+from pumice.fit_errors import FitErrors
 from pumice.model.cursors import FEW_ROWS, RowCursor
 from pumice.model.fitting import RequestFit
 from pumice.model.nodes import NodeTable
@@ -52,6 +53,7 @@ class ClassCache:
         "one_by_one",
         "reasons",
         "rejected",
+        "resolvable",
         "scorers",
         "scores",
         "scores_cursor",
@@ -96,7 +98,9 @@ class ClassCache:
         self.totals, self.future_totals = self.scores, self.future_scores
         if self.span_scorers:
             self.totals, self.future_totals = np.zeros(count, np.float64), np.full(count, _OUT)
-        self.fit_errors: tuple[int, NodeVerdicts] | None = None
+        self.resolvable: np.ndarray | None = None
+        """Mask: the nodes whose codes an eviction may resolve; None: to be made of the codes."""
+        self.fit_errors: tuple[int, FitErrors] | None = None
         """Why no node takes a task of the class, and the version of the nodes it holds for."""
         self.no_node_version = -1
         """The version of the nodes for which no node fits a task of the class."""
@@ -206,7 +210,9 @@ class ClassCache:
             elif voter.codes[row]:
                 code, reason = voter.codes[row], voter.reasons[row]
                 break
-        self.codes[row] = code
+        if self.codes.item(row) != code:
+            self.codes[row] = code
+            self.resolvable = None
         self.reasons[row] = reason
 
     def _refresh_score(self, task: Task, row: int) -> None:
@@ -238,6 +244,7 @@ class ClassCache:
             else:
                 merge(combined, NodeVerdicts(voter.codes[where], voter.reasons[where]))
         self.codes[where] = combined.codes
+        self.resolvable = None
         self.reasons[where] = combined.reasons
 
     def _refresh_many_scores(self, task: Task, rows: np.ndarray | None) -> None:

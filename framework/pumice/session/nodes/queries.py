@@ -38,6 +38,11 @@ class Choice(NamedTuple):
     """Whether the request fits what is idle; else it waits for releasing resources."""
 
 
+def _is_resolvable(codes: np.ndarray) -> np.ndarray:
+    mask: np.ndarray = (codes == _OK) | (codes == _UNSCHEDULABLE)
+    return mask
+
+
 class NodeQueries:
     """Asks the filters and scorers; caches their answers by class of tasks."""
 
@@ -120,15 +125,15 @@ class NodeQueries:
     def resolvable(self, task: Task, rows: Rows = None) -> np.ndarray:
         """Mask: the nodes that the filters accept, or whose refusal an eviction may resolve.
 
-        Whether the request fits is not looked at.
+        Whether the request fits is not looked at. Do not write to the mask.
         """
         found = self._class(task)
         if found.live_filters:
-            codes = self.verdicts(task, rows).codes
-        else:
-            codes = found.cache.codes if rows is None else found.cache.codes[rows]
-        mask: np.ndarray = (codes == _OK) | (codes == _UNSCHEDULABLE)
-        return mask
+            return _is_resolvable(self.verdicts(task, rows).codes)
+        cache = found.cache
+        if cache.resolvable is None:
+            cache.resolvable = _is_resolvable(cache.codes)
+        return cache.resolvable if rows is None else cache.resolvable[rows]
 
     def predicate(self, task: Task, row: int) -> FitError | None:
         """Why the filters reject one node as it is now; None: they do not."""
@@ -336,13 +341,18 @@ class NodeQueries:
         found = self._class(task)
         cache = found.cache
         shared = rows is None and not found.live_filters and self._shares_reasons
-        if shared and cache.fit_errors is not None and cache.fit_errors[0] == cache.cursor.version:
-            return FitErrors(cache.fit_errors[1], None, hyper_node=hyper_node)
+        known = cache.fit_errors
+        if shared and known is not None and known[0] == cache.cursor.version:
+            errors = known[1]
+            if errors.hyper_node == hyper_node:
+                return errors
+            return FitErrors(errors.verdicts, None, hyper_node=hyper_node)
         verdicts = self.verdicts(task, rows)
         short = cache.missing_dimension if rows is None else cache.missing_dimension[rows]
         lacking = np.flatnonzero(short)
         verdicts.codes[lacking] = Code.UNSCHEDULABLE
         verdicts.reasons[lacking] = np.array(self._insufficient, np.int32)[short[lacking] - 1]
+        errors = FitErrors(verdicts, rows, hyper_node=hyper_node)
         if shared:
-            cache.fit_errors = (cache.cursor.version, verdicts)
-        return FitErrors(verdicts, rows, hyper_node=hyper_node)
+            cache.fit_errors = (cache.cursor.version, errors)
+        return errors
