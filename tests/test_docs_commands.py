@@ -33,6 +33,7 @@ NOT_RUN = {
     "pumice serve": "runs until Ctrl-C; tests/framework/cli/test_serve.py",
     "PUMICE_SERVE_TOKEN": "runs until Ctrl-C; tests/framework/cli/test_serve.py",
     "pumice simulate synthetic --trace-option": "ten minutes of CPU, for the figures of the page",
+    "pumice simulate philly.csv.gz": "needs a trace that is not part of the project",
     "pumice-fragmentation NODES.csv": "needs a trace that is not part of the project",
     'eval "$(pumice completion zsh)"': "needs zsh; tests/framework/cli/test_doctor.py",
 }

@@ -42,17 +42,8 @@ class Consolidate(SolverAction):
         limit: int = self.options.max_preemptees
         if limit == -1:
             return queues.make(lambda queue: True, lambda job: job is not claimant)
-        accepted = 0
-
-        def movable(job: Job) -> bool:
-            nonlocal accepted
-            # KAI lets one job more than the limit through; conformance pins it.
-            if job is claimant or accepted > limit:
-                return False
-            accepted += 1
-            return True
-
-        return queues.make_at_once(movable)
+        # KAI lets one job more than the limit through; conformance pins it.
+        return queues.make_at_once(lambda job: job is not claimant, most=limit + 1)
 
     def validator(self, session: Session) -> Callable[[Plan], bool]:
         return _all_placed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 
 from pumice import ACTIVE_STATUSES, Job, Session, TaskStatus
 from pumice.gang import active_count, has_pending, is_ready_to_schedule
@@ -66,15 +67,18 @@ class VictimQueues:
             victims=True,
         )
 
-    def make_at_once(self, accept: Callable[[Job], bool]) -> QueueTree:
-        """As :meth:`make`; ``accept`` is asked about all jobs now, in the order of their names."""
+    def make_at_once(self, accept: Callable[[Job], bool], *, most: int | None = None) -> QueueTree:
+        """As :meth:`make`; ``accept`` is asked now, in the order of the jobs' names.
+
+        ``most``: no more than so many jobs are taken.
+        """
         session = self._session
-        candidates = [
+        candidates = (
             job
             for job in session.jobs.values()
             if may_lose_tasks(job) and _is_alive(session, job) and accept(job)
-        ]
-        return QueueTree(session, candidates, victims=True)
+        )
+        return QueueTree(session, islice(candidates, most), victims=True)
 
 
 def may_lose_tasks(job: Job) -> bool:

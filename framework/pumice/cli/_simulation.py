@@ -11,7 +11,9 @@ from pumice.cli._complete import complete_parts
 from pumice.cli._output import print_warnings
 from pumice.config.duration import parse_duration
 from pumice.simulation.engine import Settings
-from pumice.simulation.runs import TraceSource
+from pumice.simulation.report.plots import duration_text
+from pumice.simulation.runs import PERIODS, TraceSource, period_for
+from pumice.traces import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MOST_WARNINGS = 5
@@ -111,7 +113,9 @@ _TRACE_OPTIONS: list[Callable[[Any], Any]] = [
         metavar="N",
         help="Most waiting jobs of a queue that the scheduler sees, later ones are held back.",
     ),
-    _duration("--period", "1m", "Least time between two cycles."),
+    _duration(
+        "--period", None, "Least time between two cycles; without it 1m, more on long traces."
+    ),
     _duration("--recheck", "1h", "A cycle runs at the latest after this while jobs wait."),
     _duration("--checkpoint", None, "Work between two checkpoints; without it, all is lost."),
     _duration("--restart-cost", "0", "What a start after a stop takes."),
@@ -150,10 +154,16 @@ def trace_source(trace: str, given: dict[str, Any]) -> TraceSource:
     )
 
 
-def settings_of(given: dict[str, Any]) -> Settings:
-    """The settings that the options of :func:`trace_options` describe."""
+def settings_of(given: dict[str, Any], trace: Trace) -> Settings:
+    """The settings that the options of :func:`trace_options` describe, for this trace."""
+    period = given["period"]
+    if period is None:
+        period = period_for(trace.span)
+        if period > PERIODS[0]:
+            days, text = trace.span / 86_400, duration_text(period)
+            warn([f"a trace of {days:.0f} days: a cycle at most every {text} (see --period)"])
     return Settings(
-        period=given["period"],
+        period=period,
         recheck=given["recheck"],
         checkpoint=given["checkpoint"],
         restart_cost=given["restart_cost"],

@@ -25,6 +25,7 @@ from pumice.cli._table import Table
 from pumice.config import load_policy
 from pumice.errors import PumiceError
 from pumice.simulation.compare import as_json, compared, policies_of, series_rows
+from pumice.simulation.engine import Settings
 from pumice.simulation.outcome import Outcome
 from pumice.simulation.report import page
 from pumice.simulation.report.page import HEADLINES, shown_spread
@@ -87,12 +88,13 @@ def command(
     run' runs, the cluster is simulated: jobs arrive, run and end, evicted ones lose their work
     since the last checkpoint.
     """
-    source, settings = trace_source(trace, given), settings_of(given)
+    source = trace_source(trace, given)
     for path in filter(None, (report, series)):
         check_target(path)
     policies = policy_sources(files, presets, overrides)
     workload = load_workload(source, seeds[0])
     warn(workload.warnings)
+    settings = settings_of(given, workload.trace)
     if len(seeds) > 1 and not (source.is_drawn or settings.mtbf or settings.jitter):
         warn(["all seeds give the same: use --jitter, --mtbf or the trace synthetic"])
     with Progress("simulating", "jobs") as bar:
@@ -107,7 +109,7 @@ def command(
             warn([f"{outcome.policy}: {never:g} of {outcome.jobs} jobs never started"])
     if report is not None:
         title = f"{Path(trace).name}: {', '.join(policies_of(outcomes))}"
-        notes = [_cluster_note(len(workload.nodes), given)]
+        notes = [_cluster_note(len(workload.nodes), settings)]
         replace_file(report, page(outcomes, title=title, notes=notes).encode())
     if series is not None:
         _write_series(series, outcomes)
@@ -136,12 +138,12 @@ def policy_sources(
     return named
 
 
-def _cluster_note(nodes: int, given: dict[str, Any]) -> str:
-    checkpoint = given["checkpoint"]
+def _cluster_note(nodes: int, settings: Settings) -> str:
+    checkpoint = settings.checkpoint
     saved = "no checkpoints" if checkpoint is None else f"a checkpoint every {checkpoint:g} s"
     return (
-        f"{nodes} nodes; a cycle at most every {given['period']:g} s; {saved}; "
-        f"a restart takes {given['restart_cost']:g} s."
+        f"{nodes} nodes; a cycle at most every {settings.period:g} s; {saved}; "
+        f"a restart takes {settings.restart_cost:g} s."
     )
 
 

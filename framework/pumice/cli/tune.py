@@ -86,7 +86,9 @@ def command(
     catalog = Catalog()
     better_high = [higher_is_better(goal, catalog) for goal in goals]
     source = trace_source(trace, given)
-    warn(load_workload(source, seeds[0]).warnings)
+    workload = load_workload(source, seeds[0])
+    warn(workload.warnings)
+    settings = settings_of(given, workload.trace)
     with Progress("searching", "trials") as bar:
         done = search(
             source,
@@ -94,7 +96,7 @@ def command(
             ranges,
             goals,
             seeds,
-            settings_of(given),
+            settings,
             trials=trials,
             processes=given["processes"],
             report=bar.update,

@@ -34,6 +34,11 @@ class JobRanks:
         self._cached: dict[str, Any] = {}
 
     def before(self, left: Job, right: Job) -> bool:
+        if len(self._journal) == self._seen:  # heaps of hundreds of jobs ask this all the time
+            cached = self._cached
+            l_rank, r_rank = cached.get(left.uid), cached.get(right.uid)
+            if l_rank is not None and r_rank is not None:
+                return bool(l_rank < r_rank)
         return bool(self.of(left) < self.of(right))
 
     def of(self, job: Job) -> Any:

@@ -25,6 +25,10 @@ from pumice.traces.formats import read_openb_nodes
 Report = Callable[[int, int], None]
 """Called with the number of jobs that are done in all runs, and of all."""
 _GPUS_PER_NODE = 8
+PERIODS = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""The seconds between two cycles that are chosen for a trace, if nobody says how many."""
+_PERIODS_OF_TRACE = 5_500
+"""A longer period is chosen where a trace would have more periods than that."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,6 +78,12 @@ class Workload:
     nodes: list[Node]
     queues: list[Queue]
     warnings: list[str] = field(default_factory=list)
+
+
+def period_for(span: float) -> float:
+    """Seconds between two cycles of a trace of this length, so that they remain affordable."""
+    fitting = (period for period in PERIODS if span <= period * _PERIODS_OF_TRACE)
+    return next(fitting, PERIODS[-1])
 
 
 def load_workload(source: TraceSource, seed: int) -> Workload:

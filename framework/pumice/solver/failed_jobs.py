@@ -27,14 +27,12 @@ def signature(job: Job) -> Hashable:
 
 
 def _constraint(raw: object) -> str:
-    return json.dumps(raw, sort_keys=True, default=str)
+    return "" if raw is None else json.dumps(raw, sort_keys=True, default=str)
 
 
-def _task_signature(task: Task) -> str:
+def _task_signature(task: Task) -> tuple[str, str, str]:
     pod = task.pod
-    return json.dumps(
-        [str(task.constraints), pod.priority_class, pod.priority], sort_keys=True, default=str
-    )
+    return (str(task.constraints), pod.priority_class, str(pod.priority))
 
 
 class FailedJobs:
@@ -79,7 +77,8 @@ def _requests_less(left: Task, right: Task) -> bool:
 def _at_most(left: Task, right: Task) -> bool:
     l_gpu, r_gpu = left.gpu, right.gpu
     return (
-        bool((left.vector <= right.vector).all())
+        # Tasks of one pod template share their vector.
+        (left.vector is right.vector or bool((left.vector <= right.vector).all()))
         and l_gpu.devices <= r_gpu.devices
         and l_gpu.portion <= r_gpu.portion + 0.01
         and all(count <= r_gpu.mig.get(name, 0) for name, count in l_gpu.mig.items())

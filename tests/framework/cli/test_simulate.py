@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pumice.cli import main
+from pumice.simulation.runs import period_for
 
 SMALL = ["synthetic", "--trace-option", "jobs=12", "--trace-option", "gpus=16", "--processes", "1"]
 
@@ -125,3 +126,20 @@ def test_seeds_that_change_nothing_are_pointed_out(policies: list[object], tmp_p
     trace.write_text("name,submit,duration\na,0,60\n")
     given = ["--nodes", "1x1", "--processes", "1", "--seeds", "1-2"]
     assert "all seeds give the same" in run(trace, *given, *policies).stderr
+
+
+@pytest.mark.parametrize("given, said", [([], "10 days"), (["--period", "1h"], "")])
+def test_cycles_are_rarer_on_a_long_trace_unless_the_period_is_given(
+    policies: list[object], tmp_path: Path, given: list[str], said: str
+) -> None:
+    trace, page = tmp_path / "t.csv", tmp_path / "page.html"
+    trace.write_text(f"name,submit,duration\na,0,60\nb,{10 * 86400},60\n")
+    result = run(trace, "--nodes", "1x1", "--processes", "1", "--report", page, *given, *policies)
+    assert result.exit_code == 0, result.output
+    assert ("a cycle at most every" in result.stderr) == bool(said)
+    assert said in result.stderr
+    assert f"a cycle at most every {3600 if given else 300} s" in page.read_text()
+
+
+def test_the_period_of_a_trace_grows_with_it() -> None:
+    assert [period_for(days * 86400) for days in (0, 3, 10, 109, 4000)] == [60, 60, 300, 1800, 3600]
