@@ -17,15 +17,18 @@ WRONG = {
     "a_victim_that_comes_back": {"evictions": {"atomic": False}},
     "bystander_first": {"preset": "kai"},
     "bystander_last": None,
+    "budget_of_all_pods": {"evictions": {"protected": False}},
     "full_queue": {"evictions": {"atomic": False}},
     "gang_goes_whole": {"evictions": {"atomic": False}},
     "held_for_the_claimant": {"evictions": {"reserved": False}},
+    "held_while_a_pod_slot_is_freed": {"evictions": {"reserved": False}},
     "limit_and_gpu_fractions": {"preset": "volcano"},
     "moved_once": {"preset": "volcano"},
     "needless_victim": {"evictions": {"minimal": False}},
     "no_eviction_is_reversed": {"evictions": {"monotone": False}},
     "placed_in_this_cycle": {"preset": "kai"},
     "queue_within_its_share": {"preset": "volcano"},
+    "rack_of_the_rest": {"evictions": {"atomic": False}},
     "system_critical_pods": {"preset": "volcano"},
 }
 """Scenario → the upstream preset, or its own policy without a promise, that decides otherwise.

@@ -15,6 +15,8 @@ class Pdb(Plugin):
 
     As in Volcano, a pod without labels is never a victim, and under shuffle every running pod
     that no budget protects is a victim: give the plugin ``disable = ["victim_tasks"]`` there.
+    Volcano also ignores budgets with an empty selector; ``protected`` takes it for all pods of the
+    namespace, as the API server does.
     """
 
     beyond_upstream = frozenset({"protected"})
@@ -26,8 +28,7 @@ class Pdb(Plugin):
         )
         self._budgets: dict[str, list[DisruptionBudget]] = {}
         for _, budget in sorted(self.session.cluster.inventory.budgets.items()):
-            if _selects(budget):
-                self._budgets.setdefault(budget.namespace, []).append(budget)
+            self._budgets.setdefault(budget.namespace, []).append(budget)
         self._evicted: set[str] = set()
         self._counted = 0
         self._counted_victims: tuple[Task, ...] = ()
@@ -37,7 +38,7 @@ class Pdb(Plugin):
     @hookimpl
     def protected(self, task: Task, context: EvictionContext) -> str | None:
         """Counts every eviction of the cycle, and those of the plan that is asked about."""
-        if not self._enabled or not task.labels:
+        if not self._enabled:
             return None
         budgets = self._budgets_of(task)
         if not budgets:
@@ -87,7 +88,7 @@ class Pdb(Plugin):
             if not task.labels:
                 continue
             violates = False
-            for budget in self._budgets_of(task):
+            for budget in filter(_selects, self._budgets_of(task)):
                 # Volcano subtracts from every budget of a pod, also when another protects it.
                 key = _key(budget)
                 remaining[key] = remaining.get(key, budget.disruptions_allowed) - 1
@@ -111,6 +112,6 @@ def _covers(budget: DisruptionBudget, task: Task) -> bool:
 
 
 def _selects(budget: DisruptionBudget) -> bool:
-    """Whether the budget selects any pod: Volcano ignores an empty selector."""
+    """Whether Volcano takes notice of the budget: it ignores an empty selector."""
     selector = budget.selector or {}
     return bool(selector.get("matchLabels") or selector.get("matchExpressions"))

@@ -182,7 +182,9 @@ class MemoryBackend:
                 self._end(uid)
 
     def _end(self, uid: str) -> None:
-        pod = self._inventory.pods.pop(uid)
+        pod = self._inventory.pods.pop(uid, None)
+        if pod is None:  # It has gone from outside meanwhile.
+            return
         if self._between == "recreate" and self.recreates(pod):
             self._inventory.pods[uid] = _moved(
                 pod, phase="Pending", node_name="", deleted=None, start_time=None, conditions=()

@@ -126,10 +126,9 @@ class _Attempt:
     # -- KAI: the tree of sub-groups
 
     def _place_sub_group(self, group: SubGroupSet, tasks: Sequence[Task], rows: np.ndarray) -> bool:
-        job = self._job
-        pod_sets = {p.name: job.sub_jobs[p.uid] for p in group.leaves()}
+        pod_sets = {p.name: self._members(p.uid) for p in group.leaves()}
         return self._first_that_works(
-            self._session.ask.subset_nodes(job, group, pod_sets, tasks, rows),
+            self._session.ask.subset_nodes(self._job, group, pod_sets, tasks, rows),
             lambda subset: self._place_children(group, tasks, np.asarray(subset)),
         )
 
@@ -153,10 +152,20 @@ class _Attempt:
     def _place_pod_set(self, pod_set: SubJob, tasks: Sequence[Task], rows: np.ndarray) -> bool:
         return self._first_that_works(
             self._session.ask.subset_nodes(
-                self._job, pod_set, {pod_set.name: pod_set}, tasks, rows
+                self._job, pod_set, {pod_set.name: self._members(pod_set.uid)}, tasks, rows
             ),
             lambda subset: self._place_all(tasks, np.asarray(subset)),
         )
+
+    def _members(self, uid: str) -> SubJob:
+        """The pod set, with the tasks that run already.
+
+        The claimant of a search is a part of a job and would forget in which domain the rest of it
+        is. KAI looks at the part alone.
+        """
+        session = self._session
+        job = session.jobs[self._job.uid] if session.evictions.settings.atomic else self._job
+        return job.sub_jobs[uid]
 
     def _place_all(self, tasks: Sequence[Task], rows: np.ndarray | None) -> bool:
         if rows is not None and len(rows) == len(self._session.nodes):

@@ -193,15 +193,18 @@ class QueueTree:
         return job
 
     def _link(self, branch: _Branch) -> None:
-        """Hang a new branch below its parent, making ancestors as needed."""
-        while branch.queue.parent:
-            name = branch.queue.parent
+        """Hang a new branch below its parent, making ancestors as needed.
+
+        A queue whose parent is unknown is at the top, as in ``queue_path``.
+        """
+        queues = self._session.queues
+        while (name := branch.queue.parent) and name in queues:
             parent = self._branches.get(name)
             if parent is not None:
                 assert parent.children is not None
                 parent.children.push(branch)
                 return
-            parent = self._branches[name] = _Branch(self._session.queues[name])
+            parent = self._branches[name] = _Branch(queues[name])
             parent.children = LiveHeap(self._branch_order, [branch])
             branch = parent
         self._root.push(branch)

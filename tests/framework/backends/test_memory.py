@@ -102,6 +102,14 @@ def test_a_slow_eviction_holds_its_resources_for_its_cycles(between):
     assert seen == [("Releasing", "a"), ("Releasing", "a"), gone]
 
 
+@pytest.mark.parametrize("between", ["settle", "recreate", "none"])
+def test_a_terminating_pod_may_go_from_outside(between):
+    backend = MemoryBackend(inventory(pod("y", **RUNNING)), between=between, eviction_takes=1)
+    assert carried_out(backend, evictions=[eviction("y")]) == {"y": ("Releasing", "a")}
+    backend.replace(inventory())
+    assert carried_out(backend) == {}
+
+
 def test_a_task_evicted_twice_in_a_cycle_is_evicted_once():
     backend = MemoryBackend(inventory(pod("y", **RUNNING)), between="recreate")
     after = carried_out(backend, evictions=[eviction("y"), eviction("y")])

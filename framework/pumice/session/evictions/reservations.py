@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -163,10 +164,14 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         row = session.nodes.row_of.get(one.node)
         if row is None:
             return f"node {one.node} is gone"
-        problem = objection_to(session, task, row)
+        problem, fits_now = objection_to(session, task, row), True
+        if problem is not None:
+            fits_now = False
+            with _without_leaving(session):
+                problem = objection_to(session, task, row)
         if problem is None:
             groups = groups_on(session, task, row)
-            if fits(session, task, row, idle=True):
+            if fits_now and fits(session, task, row, idle=True):
                 problem = statement.allocate(task, row, groups=groups, verified=True)
             else:
                 problem = statement.pipeline(
@@ -175,6 +180,35 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         if problem is not None:
             return f"node {one.node}: {problem}"
     return ""
+
+
+@contextmanager
+def _without_leaving(session: Session) -> Iterator[None]:
+    """For filters and queue limits the terminating pods have gone, as when the plan was made.
+
+    Overdue pods stay, and those with volumes or claims: what they hold cannot be given back
+    exactly.
+    """
+    nodes, ask = session.nodes, session.ask
+    leaving = [
+        (entry.task, row)
+        for row, held in enumerate(nodes.held)
+        for entry in held.values()
+        if entry.status is _S.RELEASING
+        and entry.task.job is not None
+        and not (entry.task.pod.volumes or entry.task.pod.resource_claims)
+    ]
+    gone: list[tuple[Task, int]] = []
+    try:
+        for task, row in leaving:
+            gone.append((task, row))
+            session.undone(ask.on_deallocate(task))
+            nodes.touch(row)
+        yield
+    finally:
+        for task, row in reversed(gone):
+            session.undone(ask.on_allocate(task))
+            nodes.touch(row)
 
 
 def _may_start(session: Session, job: Job) -> bool:
