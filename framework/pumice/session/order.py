@@ -187,7 +187,8 @@ class Order:
         known, indexed_key = self._indexed_keys, self._indexed_key
         indexed = 0
         for task in tasks:
-            if (known.get(task.uid) or indexed_key(task)) is not None:
+            key = known[task.uid] if task.uid in known else indexed_key(task)
+            if key is not None:
                 indexed += 1
         if indexed == len(tasks):
             return lambda task: known[task.uid]
