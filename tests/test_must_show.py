@@ -156,7 +156,7 @@ def test_a_policy_with_five_mistakes_names_all_five(tmp_path, command):
         ),
         pytest.param(
             ("run", "cluster.yaml", "--cycles", "many"),
-            "invalid value for '--cycles': 'many' is not a valid integer range",
+            "invalid value for '--cycles': 'many' is not a whole number",
             "see 'pumice run --help'",
             id="run for no number of cycles",
         ),
