@@ -176,7 +176,11 @@ def test_a_sweep_asks_for_as_much_as_it_says():
 
 @pytest.mark.parametrize(
     "name, sweeps",
-    [("performance.svg", plot.sweeps), ("performance-mixed.svg", plot.mixed_sweeps)],
+    [
+        ("performance.svg", plot.sweeps),
+        # Draws large clusters to count what is in them.
+        pytest.param("performance-mixed.svg", plot.mixed_sweeps, marks=pytest.mark.long),
+    ],
 )
 def test_the_picture_of_the_docs_shows_the_sweeps(name, sweeps):
     text = (plot.PICTURES / name).read_text()

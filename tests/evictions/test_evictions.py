@@ -7,11 +7,11 @@ import pytest
 from tests.evictions.generator import draw
 from tests.evictions.kinds import ADVISORY
 from tests.evictions.run import RULES, Run, policy_of
-from tests.sampling import sample
+from tests.sampling import few_and_all, sample
 
 TOTAL, CHUNK, FEW = 1000, 50, 5
 CHURNED = 60
-"""How many clusters are also run with jobs that come and go."""
+"""How many clusters may also be run with jobs that come and go; each takes many cycles."""
 
 
 def violations(seeds, family, *, churn=False):
@@ -29,11 +29,15 @@ def violations(seeds, family, *, churn=False):
     ]
 
 
-@pytest.mark.parametrize("churn", [False, True])
 @pytest.mark.parametrize("family", ["volcano", "kai"])
-def test_a_sample(family, churn):
-    total = CHURNED if churn else TOTAL
-    assert not violations(sample(f"evictions/{family}/{churn}", total, FEW), family, churn=churn)
+def test_a_sample(family):
+    assert not violations(sample(f"evictions/{family}", TOTAL, FEW), family)
+
+
+@few_and_all(2, 12)
+@pytest.mark.parametrize("family", ["volcano", "kai"])
+def test_jobs_that_come_and_go(family, count):
+    assert not violations(sample(f"evictions/{family}/churn", CHURNED, count), family, churn=True)
 
 
 @pytest.mark.long
