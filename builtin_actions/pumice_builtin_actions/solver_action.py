@@ -11,7 +11,7 @@ from pydantic import Field
 from pumice import Action, Job, LostVictims, Plan, Refusal, Session, Solver
 from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
 from pumice.solver import FailedJobs, GangPlacer, QueueDepthOptions, QueueTree
-from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, may_lose_tasks, waiting_jobs
+from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, waiting_jobs
 
 
 class SolverOptions(QueueDepthOptions):
@@ -133,7 +133,7 @@ class SolverAction(Action):
                 solver.considered = 0
                 if not self.may_succeed(session, job, placer) or not _search(session, solver, job):
                     failures.failed(job)
-                    self._note_failure(session, solver, job)
+                    self._note_failure(session, solver, job, queues)
 
     def _takes(self, session: Session, job: Job) -> bool:
         if not self.takes(job):
@@ -144,13 +144,15 @@ class SolverAction(Action):
             return False
         return True
 
-    def _note_failure(self, session: Session, solver: Solver, job: Job) -> None:
+    def _note_failure(
+        self, session: Session, solver: Solver, job: Job, queues: VictimQueues
+    ) -> None:
         if self.only_moves:
             session.note(job, "NoMoves", "moving running tasks does not make room for it")
         elif solver.considered or _is_over_quota(session, solver, job):
             text = "no combination of the victims that are allowed makes room for it and is allowed"
             session.note(job, "NoPlan", text)
-        elif any(may_lose_tasks(j) and self.may_take_from(job, j) for j in session.jobs.values()):
+        elif queues.any(lambda victim: self.may_take_from(job, victim)):
             session.note(job, "VictimsProtected", "the plugins allow no victim")
         else:
             session.note(job, "NoVictims", f"there is no {self.victim_text}")

@@ -54,6 +54,14 @@ class VictimQueues:
         """Ranked when first needed: in most cycles no job needs victims."""
         return RankedJobs(self._session, may_lose_tasks)
 
+    def any(self, accept: Callable[[Job], bool]) -> bool:
+        """Whether a job that may lose tasks satisfies a condition."""
+        if not self._session.order.has_job_keys:
+            jobs = self._session.jobs.values()
+            return any(may_lose_tasks(job) and accept(job) for job in jobs)
+        ranked = self._evictable.refresh().values()
+        return any(accept(job) for entries in ranked for _, job in entries)
+
     def make(self, of_queue: Callable[[str], bool], accept: Callable[[Job], bool]) -> QueueTree:
         """The jobs of some queues that ``accept`` accepts; it is asked when a job comes up."""
         session = self._session

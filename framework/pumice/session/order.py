@@ -10,6 +10,7 @@ from pumice.errors import PluginError
 from pumice.model.facts import Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
+from pumice.session.claimant_heap import ClaimantHeap
 from pumice.session.heap import KeyHeap, LiveHeap
 from pumice.session.order_keys import (
     JobRanks,
@@ -21,7 +22,7 @@ from pumice.session.order_keys import (
 if TYPE_CHECKING:
     from pumice.session.dispatch import Dispatch
 
-JobHeap = LiveHeap[Job] | KeyHeap[Job]
+JobHeap = LiveHeap[Job] | KeyHeap[Job] | ClaimantHeap
 """A heap of jobs: by keys where all orders have keys, else by live comparisons."""
 
 
@@ -41,7 +42,8 @@ class Order:
         ``by_keys``: jobs and tasks are sorted by keys where every plugin that orders gives one.
         """
         self._ask = ask
-        self._ranks = JobRanks(self.job_key, [] if journal is None else journal)
+        self._journal: list[Job] = [] if journal is None else journal
+        self._ranks = JobRanks(self.job_key, self._journal)
         self._job_keys = key_functions(ask, "job_order", on_error) if by_keys else None
         self._task_keys = key_functions(ask, "task_order", on_error) if by_keys else None
         self._plain_keys: dict[str, tuple[Any, ...]] = {}
@@ -119,7 +121,9 @@ class Order:
         """
         if self._job_keys is None:
             return LiveHeap(self.job_before, jobs)
-        return LiveHeap(self._ranks.before, jobs) if evicting else KeyHeap(self.job_key, jobs)
+        if evicting:
+            return ClaimantHeap(self._ranks, self._journal, jobs)
+        return KeyHeap(self.job_key, jobs)
 
     # -- sub-jobs
 

@@ -21,8 +21,7 @@ def signature(job: Job) -> Hashable:
         while above is not None:
             chain.append(_constraint(above.topology_constraint))
             above = above.parent
-        waiting = [t for t in pod_set.tasks.values() if t in pod_set.pending]
-        sets.append((tuple(chain), tuple(sorted(map(_task_signature, waiting)))))
+        sets.append((tuple(chain), tuple(sorted(map(_task_signature, pod_set.pending)))))
     return tuple(sorted(sets))
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
 from pumice.model.job import Job
-from pumice.session.heap import KeyHeap, LiveHeap
+from pumice.model.queues import queue_path
+from pumice.session.heap import LiveHeap
 from pumice.solver.ranked_jobs import Entry, RankedJobs, RankedLeaf, UidLimit
 
 if TYPE_CHECKING:
+    from pumice.session.order import JobHeap
     from pumice.session.session import Session
 
 
@@ -30,7 +32,7 @@ class _Branch:
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.children: LiveHeap[_Branch] | None = None
-        self.jobs: LiveHeap[Job] | KeyHeap[Job] | RankedLeaf | None = None
+        self.jobs: JobHeap | RankedLeaf | None = None
         self.dirty = False
         self.key: Any = None
         """Its key in the order of queues, with its first job; None: not known."""
@@ -45,8 +47,8 @@ class QueueTree:
 
     With ``victims`` the order is reversed: the last job of the last queue comes first.
     ``depth`` limits how many jobs of a leaf queue are considered; ``evicting``: jobs may lose tasks
-    while they are in the tree; ``placing``: nothing happens but that the jobs taken are placed, so
-    that queues are compared by keys where the plugin that orders them gives one.
+    while they are in the tree; ``placing``: nothing happens but that the jobs taken are placed. In
+    both cases queues are compared by keys where the plugin that orders them gives one.
     """
 
     def __init__(
@@ -68,8 +70,8 @@ class QueueTree:
         self._popped: dict[str, list[Job]] = {}
         """By leaf queue: the victims taken, also when its branch is empty and removed."""
         order = session.order
-        by_keys = placing and session.ledger is None and order.has_job_keys and depth is None
-        self._queue_key = order.queue_key if by_keys else None
+        by_keys = (placing or evicting) and session.ledger is None and depth is None
+        self._queue_key = order.queue_key if by_keys and order.has_job_keys else None
         self._journal = session.cluster.job_journal
         self._seen = len(self._journal)
         self._ties: dict[tuple[str, str], bool] = {}
@@ -154,7 +156,7 @@ class QueueTree:
             self._link(leaf)
         self._mark(leaf)
 
-    def _new_leaf(self) -> LiveHeap[Job] | KeyHeap[Job]:
+    def _new_leaf(self) -> JobHeap:
         """Jobs of a queue; by keys where the order has them and ``depth`` drops none."""
         order = self._session.order
         if order.has_job_keys and not self._victims and self._depth is None:
@@ -244,13 +246,14 @@ class QueueTree:
         return branch.key
 
     def _forget_changed(self) -> None:
-        """Forget the keys of queues in which a job has changed."""
-        journal = self._journal
+        """Forget the keys of queues in which a job has changed, and of those above them."""
+        journal, queues = self._journal, self._session.queues
         for name in {job.queue for job in journal[self._seen :]}:
-            branch = self._branches.get(name)
-            while branch is not None:
-                branch.key = None
-                branch = self._branches.get(branch.queue.parent)
+            # A queue whose jobs do not wait has no branch; a queue above it may have one.
+            for above in queue_path(queues, name):
+                branch = self._branches.get(above.name)
+                if branch is not None:
+                    branch.key = None
         self._seen = len(journal)
 
     def _branch_before(self, left: _Branch, right: _Branch) -> bool:

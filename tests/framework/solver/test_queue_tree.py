@@ -180,7 +180,8 @@ class ByShare(Plugin):
         self.compared = []
 
     def held(self, queue):
-        return sum(j.allocated_count for j in self.session.jobs.values() if j.queue == queue.name)
+        names = {queue.name, *queue.children}
+        return sum(j.allocated_count for j in self.session.jobs.values() if j.queue in names)
 
     @hookimpl
     def queue_order(self, left, right):
@@ -218,3 +219,36 @@ def test_queues_are_compared_by_keys_that_are_renewed_when_their_jobs_change():
     assert not plain.keys
     assert len(keyed.compared) == len(set(keyed.compared)), "ties are compared once"
     assert len(keyed.compared) < len(plain.compared)
+
+
+def drained_while_others_lose_tasks(evicting):
+    """Jobs of the departments a and b wait; what runs in a's other queue is evicted meanwhile."""
+    world = world_of("a", ("a1", "a"), ("a2", "a"), "b", ("b1", "b"))
+    for number in range(3):
+        world.job(f"run{number}", "a2", {**ask(), "on": "n"})
+        world.job(f"a{number}", "a1", ask())
+        world.job(f"b{number}", "b1", ask())
+    cluster = build_cluster(world.inventory, now=world.now)
+    session = Session(cluster, policy([ByShare], actions=[]))
+    running = [job for job in session.jobs.values() if job.queue == "a2"]
+    assert all(job.allocated_count for job in running)
+    waiting = [job for job in session.jobs.values() if job.queue != "a2"]
+    jobs = QueueTree(session, waiting, evicting=evicting)
+    order = []
+    while jobs:
+        job = jobs.pop()
+        order.append(job.name)
+        with session.statement() as statement:
+            (claimant,) = job.tasks.values()
+            statement.allocate(claimant, 0)
+            if running:
+                (victim,) = running.pop().tasks.values()
+                statement.evict(victim, "test")
+            statement.keep()
+    return order
+
+
+def test_a_department_is_compared_again_when_a_queue_without_waiting_jobs_has_changed():
+    order = drained_while_others_lose_tasks(evicting=True)
+    assert order == drained_while_others_lose_tasks(evicting=False)
+    assert order[:3] == ["b0", "b1", "a0"], "department a goes first as soon as it holds less"
