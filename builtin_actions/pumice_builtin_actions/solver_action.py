@@ -152,7 +152,7 @@ class SolverAction(Action):
         elif solver.considered or _is_over_quota(session, solver, job):
             text = "no combination of the victims that are allowed makes room for it and is allowed"
             session.note(job, "NoPlan", text)
-        elif queues.any(lambda victim: self.may_take_from(job, victim)):
+        elif queues.has(lambda victim: self.may_take_from(job, victim)):
             session.note(job, "VictimsProtected", "the plugins allow no victim")
         else:
             session.note(job, "NoVictims", f"there is no {self.victim_text}")

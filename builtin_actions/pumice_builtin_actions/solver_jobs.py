@@ -54,7 +54,7 @@ class VictimQueues:
         """Ranked when first needed: in most cycles no job needs victims."""
         return RankedJobs(self._session, may_lose_tasks)
 
-    def any(self, accept: Callable[[Job], bool]) -> bool:
+    def has(self, accept: Callable[[Job], bool]) -> bool:
         """Whether a job that may lose tasks satisfies a condition."""
         if not self._session.order.has_job_keys:
             jobs = self._session.jobs.values()
