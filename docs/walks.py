@@ -74,7 +74,7 @@ What is each queue's fair share?
     plugins.fairshare.plugin FairShare.on_session_open | quotas, then over-quota weights
 Does the job fit without an eviction?
     actions.fair_allocate FairAllocate.execute | tries every waiting job, the first queue first
-    solver.gang_placement GangPlacer.place | the whole gang or nothing
+    session.single_tasks SingleTasks.place | its only task, without a statement
     session.nodes.queries NodeQueries.fit_errors | no node has the GPUs: the reasons are recorded
 May its queue reclaim?
     actions.solver_action SolverAction.execute | the next action takes the jobs that still wait

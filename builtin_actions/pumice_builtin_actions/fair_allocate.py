@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pumice import Action, Job, Session, SingleTasks, TaskStatus
+from pumice import Action, Job, Session, SingleTasks, Task, TaskStatus
 from pumice.gang import has_pending
-from pumice.solver import GangPlacer, QueueDepthOptions, QueueTree
+from pumice.solver import GangPlacer, Prospects, QueueDepthOptions, QueueTree
 from pumice_builtin_actions.solver_jobs import waiting_jobs
 
 
@@ -28,35 +28,48 @@ class FairAllocate(Action):
         for job in waiting:
             if job.is_pending:
                 job.phase = "Inqueue"
-        jobs = QueueTree(session, waiting, depth=self.options.queue_depth, placing=True)
-        while jobs:
-            job = jobs.pop()
+        tree = QueueTree(session, waiting, depth=self.options.queue_depth, placing=True)
+        prospects = Prospects(session, tree)
+        for job in prospects:
             more = False
             with session.turn(job):
                 more = not _place_single(session, singles, job) and _grow(session, placer, job)
             if more:
-                jobs.push(job)
+                prospects.put_back(job)
+            elif singles.nowhere:
+                prospects.lose(job, for_now=True)
 
 
 def _place_single(session: Session, singles: SingleTasks, job: Job) -> bool:
-    """Place the only task of a job that may go anywhere; False: nothing was done."""
-    task, group = singles.task_of(job), job.sub_group_root
-    if task is None or group is None or group.sets or len(group.pod_sets) != 1:
+    """Place the only task of a job that may go anywhere; False: its turn is not over."""
+    task = singles.task_of(job)
+    if task is None:
         return False
-    ask, tasks, every = session.ask, [task], session.nodes.all_rows
+    ask, tasks = session.ask, [task]
     ask.pre_job_allocation(job)
     if ask.is_job_over_queue_capacity(job, tasks) is not None:
         return False
-    pod_set = job.sub_jobs[group.pod_sets[0].uid]
-    pod_sets = {pod_set.name: pod_set}
-    for part in (group, pod_set):
-        subsets = ask.subset_nodes(job, part, pod_sets, tasks, every)
-        if len(subsets) != 1 or subsets[0] is not every:
-            return False
-    if not singles.place(task):
+    if not _may_go_anywhere(session, job, tasks):
         return False
+    if not singles.place(task):
+        return singles.nowhere
     if task.status is not TaskStatus.PENDING:
         job.last_start = session.now
+    return True
+
+
+def _may_go_anywhere(session: Session, job: Job, tasks: list[Task]) -> bool:
+    """Whether the topology of a job with one task leaves it all nodes."""
+    group = job.sub_group_root
+    if group is None:
+        return not job.has_hard_topology
+    if group.sets or len(group.pod_sets) != 1:
+        return False
+    pod_set, every = job.sub_jobs[group.pod_sets[0].uid], session.nodes.all_rows
+    for part in (group, pod_set):
+        subsets = session.ask.subset_nodes(job, part, {pod_set.name: pod_set}, tasks, every)
+        if len(subsets) != 1 or subsets[0] is not every:
+            return False
     return True
 
 

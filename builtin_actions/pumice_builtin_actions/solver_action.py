@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pumice import Action, Job, LostVictims, Plan, Refusal, Session, Solver
 from pumice.gpu import fits_empty_cluster, idle_gpus, releasing_gpus
-from pumice.solver import FailedJobs, GangPlacer, QueueDepthOptions, QueueTree
+from pumice.solver import FailedJobs, GangPlacer, Prospects, QueueDepthOptions, QueueTree
 from pumice_builtin_actions.solver_jobs import VictimQueues, may_evict, waiting_jobs
 
 
@@ -118,22 +118,28 @@ class SolverAction(Action):
         failed: dict[str, FailedJobs] = {}
         waiting = waiting_jobs(session, lambda job: self._takes(session, job))
         jobs = QueueTree(session, waiting, depth=options.queue_depth, evicting=True)
-        while jobs:
-            job = jobs.pop()
+        prospects = Prospects(session, jobs)
+
+        def serve(job: Job) -> None:
             scope = job.queue if self.failures_by_queue else ""
             failures = failed.setdefault(scope, FailedJobs(enabled=options.signatures))
-            with session.turn(job):
-                if not self.is_entitled(session, job):
-                    session.note(job, "NotEntitled", f"queue {job.queue} may not take more for it")
-                    continue
-                if not failures.worth_trying(job):
-                    text = "a job that asks for the same, or less, has just failed"
-                    session.note(job, "NoMoves" if self.only_moves else "LikeFailed", text)
-                    continue
+            kind = prospects.kind(job)
+            if not self.is_entitled(session, job):
+                session.note(job, "NotEntitled", f"queue {job.queue} may not take more for it")
+                prospects.lose(job, for_now=True)
+            elif not failures.worth_trying(job, kind):
+                text = "a job that asks for the same, or less, has just failed"
+                session.note(job, "NoMoves" if self.only_moves else "LikeFailed", text)
+                prospects.lose(job)
+            else:
                 solver.considered = 0
                 if not self.may_succeed(session, job, placer) or not _search(session, solver, job):
                     failures.failed(job)
                     self._note_failure(session, solver, job, queues)
+
+        for job in prospects:
+            with session.turn(job):
+                serve(job)
 
     def _takes(self, session: Session, job: Job) -> bool:
         if not self.takes(job):

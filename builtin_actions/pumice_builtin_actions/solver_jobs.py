@@ -2,39 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import islice
 
-from pumice import ACTIVE_STATUSES, Job, Session, TaskStatus
+from pumice import ACTIVE_STATUSES, Job, JobCursor, Session, TaskStatus
 from pumice.gang import active_count, has_pending, is_ready_to_schedule
 from pumice.solver import QueueTree, RankedJobs
 
 _ALIVE_STATUSES = (*ACTIVE_STATUSES, TaskStatus.PENDING)
 
 
+_WAITING = "solver.waiting"
+"""Name in ``session.state``."""
+
+
 def waiting_jobs(session: Session, accept: Callable[[Job], bool] = lambda job: True) -> list[Job]:
     """Jobs with pending tasks and enough of them to start, admitted where the policy admits."""
-    checked = session.admits_jobs or session.ask.has("job_valid")
-    waiting = []
-    for job in session.jobs.values():
-        if not has_pending(job) or not is_ready_to_schedule(job) or not accept(job):
-            continue
+    valid: _ValidJobs | None = session.state.get(_WAITING)
+    if valid is None:
+        valid = session.state[_WAITING] = _ValidJobs(session)
+    admits = session.admits_jobs
+    return [job for job in valid.jobs() if not (admits and job.is_pending) and accept(job)]
+
+
+class _ValidJobs:
+    """The jobs with pending tasks and enough of them to start, to which no plugin objects.
+
+    Looked up once for all actions of a cycle, and again where a task has changed its status.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._changes = JobCursor(session.cluster.job_journal)
+        self._checked = session.admits_jobs or session.ask.has("job_valid")
+        self._valid = {job.uid: job for job in session.jobs.values() if self._is_valid(job)}
+
+    def jobs(self) -> Iterable[Job]:
+        """The jobs in the order of the session."""
+        valid, late = self._valid, False
+        for job in self._changes.changed():
+            if not self._is_valid(job):
+                valid.pop(job.uid, None)
+            elif job.uid not in valid:
+                valid[job.uid], late = job, True
+        if late:
+            every = self._session.jobs
+            self._valid = valid = {uid: job for uid, job in every.items() if uid in valid}
+        return valid.values()
+
+    def _is_valid(self, job: Job) -> bool:
+        session = self._session
+        if not has_pending(job) or not is_ready_to_schedule(job):
+            return False
         if job.has_network_topology and not session.hyper_nodes.ready:
-            continue
-        if not checked:
-            waiting.append(job)
-            continue
+            return False
+        if not self._checked:
+            return True
+        valid = False
         with session.turn(job):
-            if _is_admitted(session, job):
-                waiting.append(job)
-    return waiting
-
-
-def _is_admitted(session: Session, job: Job) -> bool:
-    if job.is_pending and session.admits_jobs:
-        return False
-    return session.ask.job_valid(job) is None
+            valid = session.ask.job_valid(job) is None
+        return valid
 
 
 def may_evict(job: Job) -> bool:

@@ -149,9 +149,8 @@ class Gang(Plugin):
             if job.is_ready():
                 self._set_condition(job, "Scheduled", "tasks in gang are ready to be scheduled", "")
             elif not _is_releasing(job):
-                self._set_condition(
-                    job, "Unschedulable", "NotEnoughResources", _unschedulable_text(job)
-                )
+                text = _unschedulable_text(job) if self.session.gives_reasons else ""
+                self._set_condition(job, "Unschedulable", "NotEnoughResources", text)
 
     def _set_condition(self, job: Job, kind: str, reason: str, message: str) -> None:
         if job.conditions:

@@ -119,6 +119,7 @@ class Scheduler:
                     memory=self.memory,
                     eviction_log=self._eviction_log if log is None else log,
                     deadline=deadline,
+                    gives_reasons=getattr(self.backend, "reads_reasons", True),
                 )
                 session.current_action = "reservations"
                 honour_reservations(session)

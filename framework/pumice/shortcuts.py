@@ -44,8 +44,8 @@ FRAMEWORK = (
     ),
     Shortcut(
         "order_keys",
-        "jobs, tasks and victims are sorted by keys where every plugin gives one, and jobs stay"
-        " sorted while they change",
+        "jobs, tasks and victims are sorted by keys where every plugin gives one, jobs stay sorted"
+        " while they change, and those like one that failed are taken from their queue at once",
         "they are compared two by two, whenever an order is needed",
     ),
     Shortcut(

@@ -62,7 +62,7 @@ def close(session: Session) -> None:
 
 
 def _state(session: Session, job: Job, time: str) -> JobState:
-    verdict = verdict_of(session, job)
+    verdict = verdict_of(session, job) if session.gives_reasons else None
     job.phase = counted_phase(job)
     job.reason = verdict.text if verdict is not None else ""
     return JobState(
@@ -73,7 +73,7 @@ def _state(session: Session, job: Job, time: str) -> JobState:
         ready=job.ready_count,
         pending=job.count(_PENDING),
         reason=job.reason,
-        conditions=tuple(_conditions(session, job, verdict, time)),
+        conditions=tuple(_conditions(session, job, verdict, time)) if session.gives_reasons else (),
         last_start=job.last_start,
         stale_since=job.stale_since,
         code=verdict.code if verdict is not None else "",

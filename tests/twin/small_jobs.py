@@ -1,4 +1,4 @@
-"""Random clusters of a few kinds of nodes on which many jobs of one task wait."""
+"""Random clusters of a few kinds of nodes on which many jobs wait that ask for the same."""
 
 from __future__ import annotations
 
@@ -35,6 +35,24 @@ def small_jobs_world(seed: int) -> TwinWorld:
     return TwinWorld(
         family, dice.choice(POLICIES[family]), inventory, NOW + 100, dice.randint(1, 2), "settle"
     )
+
+
+def crowded_world(seed: int) -> TwinWorld:
+    """A full cluster on which most jobs wait in vain, in long rows of equal ones."""
+    dice = random.Random(f"crowd {seed}")
+    family = ("volcano", "kai")[seed % 2]
+    inventory = Inventory()
+    _add_nodes(inventory, dice)
+    _add_queues(inventory, dice, family)
+    inventory.priority_classes = {n: PriorityClass(n, v) for n, v in (("low", 10), ("high", 50))}
+    for node in inventory.nodes.values():
+        for number in range(int(node.allocatable.cpu // 1000) - dice.randint(0, 1)):
+            _add_job(inventory, dice, family, f"run-{node.name}-{number}", 1, node=node.name)
+    for number in range(dice.randint(30, 90)):
+        tasks = 1 if dice.random() < 0.97 else dice.randint(2, 4)
+        _add_job(inventory, dice, family, f"job-{number:02}", tasks)
+    policy = "preset pumice" if family == "volcano" else dice.choice(POLICIES[family])
+    return TwinWorld(family, policy, inventory, NOW + 100, dice.randint(1, 2), "settle")
 
 
 def _add_nodes(inventory: Inventory, dice: random.Random) -> None:

@@ -26,7 +26,7 @@ from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
 from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
-from pumice.solver import ranked_jobs, trials
+from pumice.solver import prospects, ranked_jobs, trials
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.releases import Released
 from pumice.solver.steps import Steps
@@ -47,7 +47,7 @@ from pumice_builtin_plugins.kube.pod_counts import PodCount
 from pumice_builtin_plugins.quota.queue_accounts import QueueAccount
 from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 from tests.sampling import sample
-from tests.twin.small_jobs import small_jobs_world
+from tests.twin.small_jobs import crowded_world, small_jobs_world
 from tests.twin.worlds import POLICIES, SOLVING, TwinWorld, seeded_twin_world
 
 SHORTCUTS = Catalog().shortcuts
@@ -65,6 +65,10 @@ def test_shortcuts_change_no_decision_about_small_jobs(monkeypatch: pytest.Monke
     compare(sample("small jobs", CLUSTERS, 2), monkeypatch, small_jobs_world)
 
 
+def test_shortcuts_change_no_decision_in_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(sample("crowds", CLUSTERS, 2), monkeypatch, crowded_world)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_shortcuts_change_no_decision_of_any_seed(
@@ -75,6 +79,7 @@ def test_shortcuts_change_no_decision_of_any_seed(
     compare(seeds, monkeypatch)
     # These are larger: a few of each block.
     compare(seeds[::20], monkeypatch, small_jobs_world)
+    compare(seeds[::20], monkeypatch, crowded_world)
 
 
 def compare(
@@ -197,6 +202,11 @@ def _queues_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         return branch.key
 
     monkeypatch.setattr(QueueTree, "_new_key", named)
+
+
+def _all_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All jobs of a queue are taken to ask for the same."""
+    monkeypatch.setattr(prospects, "kind_of", lambda session, job: job.queue)
 
 
 def _worst_node(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,6 +443,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         _queues_by_name,
         _lost_ranks,
         _other_queue_first,
+        _all_alike,
     ),
     "solver_search": (
         _refuse_large,
@@ -477,6 +488,7 @@ def test_a_shortcut_that_lies_is_found(
     # Few of the other clusters have jobs of one task, and these are few.
     small = name == "single_tasks" or lie is _queues_by_name
     make = small_jobs_world if small else seeded_twin_world
+    make = crowded_world if lie is _all_alike else make
     assert any(_is_found(make(seed), name) for seed in range(CLUSTERS))
 
 

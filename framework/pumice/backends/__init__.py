@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Backend(Protocol):
-    """What a scheduler needs of a cluster. A backend never decides."""
+    """What a scheduler needs of a cluster. A backend never decides.
+
+    One with ``reads_reasons = False`` gets decisions that do not say why jobs wait, in less time.
+    """
 
     def snapshot(self) -> Inventory:
         """The facts as they are now.

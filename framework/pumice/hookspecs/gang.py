@@ -20,8 +20,9 @@ class GangSpecs:
     def job_valid(self, job: Job) -> Refusal | None:
         """Whether the job can be scheduled at all.
 
-        Asked by every action before it looks at a job. A Refusal states why not; None: no
-        objection. The first refusal decides.
+        Asked before an action looks at a job; the answer may serve later actions until a task of
+        the job changes its status. A Refusal states why not; None: no objection. The first refusal
+        decides.
 
         Default: the job is valid.
         """

@@ -61,6 +61,11 @@ class LiveHeap(Generic[T]):
         items = self._items
         return items[0] if items else None
 
+    @property
+    def seconds(self) -> list[T]:
+        """The one or two items with which the first one is compared when it moves down."""
+        return self._items[1:3]
+
     def fix_top(self) -> None:
         """Move the top element down to where it belongs now."""
         self._sift_down(len(self._items))

@@ -58,6 +58,7 @@ class Session:
         memory: dict[str, Any] | None = None,
         eviction_log: EvictionLog | None = None,
         deadline: Deadline | None = None,
+        gives_reasons: bool = True,
     ) -> None:
         self.cluster = cluster
         """The cluster of the cycle."""
@@ -67,6 +68,8 @@ class Session:
         """The name of the cycle."""
         self.ledger = ledger
         """What records the cycle, if anything does."""
+        self.gives_reasons = gives_reasons
+        """Whether the decisions say why jobs wait; a backend may have no reader for it."""
         self.now = cluster.now
         """Epoch seconds of the cycle."""
         self.nodes: NodeTable = cluster.nodes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pumice.errors import PluginError
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus, Transaction
+from pumice.session.nodes.queries import NOWHERE
 from pumice.session.operations import Kind, Operation, apply_place, undo_place
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class SingleTasks:
     What a plugin raises is raised after the placement is undone, as in a turn with a statement.
     """
 
-    __slots__ = ("_among_future", "_is_ready", "_session", "active")
+    __slots__ = ("_among_future", "_is_ready", "_session", "active", "nowhere")
 
     def __init__(
         self,
@@ -44,9 +45,12 @@ class SingleTasks:
             and session.shard.mode == "none"
         )
         """Whether a task is placed here at all: a single job would gain nothing."""
+        self.nowhere = False
+        """Whether the last task was not placed because no node has room for it, or will have."""
 
     def task_of(self, job: Job) -> Task | None:
         """The only task of a job, if it may be placed here."""
+        self.nowhere = False
         if not self.active or len(job.tasks) != 1:
             return None
         (task,) = job.tasks.values()
@@ -57,13 +61,20 @@ class SingleTasks:
         return task
 
     def place(self, task: Task) -> bool:
-        """Place a task and bind it, or have the bind refused; False: nothing was changed."""
+        """Place a task and bind it, or have the bind refused; False: nothing was changed.
+
+        With ``nowhere`` it is recorded why, as the caller's own way would.
+        """
         session, job = self._session, task.job
         assert job is not None
+        self.nowhere = False
         if session.queries.prepare(task) is not None:
             return False
         row = session.queries.best_idle(task, among_future=self._among_future)
         if row < 0:
+            if row == NOWHERE:
+                self.nowhere = True
+                job.fit_errors[task.uid] = session.queries.fit_errors(task)
             return False
         op = Operation(Kind.ALLOCATE, task, row)
         objection = apply_place(session, op)

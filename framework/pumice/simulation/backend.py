@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pumice.backends.memory import MemoryBackend
 from pumice.decisions import JobState
@@ -13,6 +12,7 @@ from pumice.model.facts import Node, Pod, PodGroup
 class SimulatedCluster(MemoryBackend):
     """The embedded cluster, with jobs and nodes that come and go."""
 
+    reads_reasons = False
     phases_changed = False
     """Whether a job has entered another phase: the next cycle may admit others."""
 
@@ -33,15 +33,13 @@ class SimulatedCluster(MemoryBackend):
             del self._inventory.pods[uid]
 
     def _write_status(self, state: JobState) -> None:
-        """Write what has changed; a condition that only states the cycle again is no change."""
+        """Write what has changed."""
         group = self._inventory.groups.get(state.job)
         if group is None:
             return
-        decided = (state.phase, state.last_start, state.stale_since)
         self.phases_changed = self.phases_changed or group.phase != state.phase
-        if (group.phase, group.last_start, group.stale_since) != decided or not all(
-            any(_same(old, new) for old in group.conditions) for new in state.conditions
-        ):
+        decided = (state.phase, state.last_start, state.stale_since)
+        if (group.phase, group.last_start, group.stale_since) != decided:
             super()._write_status(state)
 
     def lose(self, node: str) -> list[str]:
@@ -55,11 +53,3 @@ class SimulatedCluster(MemoryBackend):
     def join(self, node: Node) -> None:
         """A node has come."""
         self._inventory.nodes[node.name] = node
-
-
-_OF_THE_CYCLE = ("transitionID", "lastTransitionTime")
-
-
-def _same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether two conditions say the same, at whatever time."""
-    return all(old.get(key) == value for key, value in new.items() if key not in _OF_THE_CYCLE)

@@ -10,6 +10,7 @@ from pumice.solver.failed_jobs import FailedJobs
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.options import QueueDepthOptions
 from pumice.solver.plan import Plan, VictimGroup, VictimJob
+from pumice.solver.prospects import Prospects
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.ranked_jobs import RankedJobs
 from pumice.solver.search import Solver
@@ -19,6 +20,7 @@ __all__ = [
     "FailedJobs",
     "GangPlacer",
     "Plan",
+    "Prospects",
     "QueueDepthOptions",
     "QueueTree",
     "RankedJobs",

@@ -40,13 +40,23 @@ class FailedJobs:
     def __init__(self, *, enabled: bool = True) -> None:
         self._enabled = enabled
         self._smallest: dict[Hashable, list[Task]] = {}
+        self._worth: dict[Hashable, bool] = {}
+        """By kind of jobs: the last answer."""
 
-    def worth_trying(self, job: Job) -> bool:
-        """Whether the job requests less than the smallest failed job of its signature."""
+    def worth_trying(self, job: Job, kind: Hashable = None) -> bool:
+        """Whether the job requests less than the smallest failed job of its signature.
+
+        ``kind``: what it has in common with jobs that request the same.
+        """
         if not self._smallest:
             return True
-        failed = self._smallest.get(signature(job))
-        return failed is None or _easier(_requests(job), failed)
+        worth = None if kind is None else self._worth.get(kind)
+        if worth is None:
+            failed = self._smallest.get(signature(job))
+            worth = failed is None or _easier(_requests(job), failed)
+            if kind is not None:
+                self._worth[kind] = worth
+        return worth
 
     def failed(self, job: Job) -> None:
         """Remember that the job found no plan."""
@@ -56,6 +66,7 @@ class FailedJobs:
         known, own = self._smallest.get(key), _requests(job)
         if known is None or _footprint_smaller(own, known):
             self._smallest[key] = own
+            self._worth.clear()
 
 
 def _requests(job: Job) -> list[Task]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
@@ -163,8 +163,59 @@ class QueueTree:
             return order.job_heap(evicting=self._evicting)
         return LiveHeap(self._job_before)
 
+    @property
+    def by_keys(self) -> bool:
+        """Whether queues and jobs are compared by keys."""
+        return self._queue_key is not None
+
     def pop(self) -> Job:
         """Remove the job to serve next and return it."""
+        path = self._path_to_next()
+        leaf = path[-1]
+        assert leaf.jobs is not None
+        job = leaf.jobs.pop()
+        if self._victims:
+            self._popped.setdefault(leaf.queue.name, []).append(job)
+        self._taken_from(path)
+        return job
+
+    def first_of(self, name: str) -> Job | None:
+        """The job that is the first of a queue; None: it is empty."""
+        leaf = self._branches.get(name)
+        return None if leaf is None or leaf.jobs is None else leaf.jobs.peek()
+
+    def pop_run(
+        self, name: str, belongs: Callable[[Job], bool], examples: Iterable[Job]
+    ) -> list[Job]:
+        """Remove the first jobs of a queue, as far as they belong, if no other queue comes between.
+
+        It is assumed that nothing happens while they are served. ``examples`` has a job for each
+        request that such jobs make; with each of them first, the queue must stay the next.
+        """
+        leaf = self._branches.get(name)
+        if leaf is None or leaf.jobs is None:
+            return []
+        jobs, path = leaf.jobs, self._path_to_next()
+        run: list[Job] = []
+        if path[-1] is leaf and self._stays_next(path, examples):
+            while (job := jobs.peek()) is not None and belongs(job):
+                run.append(jobs.pop())
+        self._taken_from(path)
+        return run
+
+    def _stays_next(self, path: Sequence[_Branch], examples: Iterable[Job]) -> bool:
+        """Whether no other queue goes before those of the path, whichever job is the first."""
+        heaps = [self._root, *[branch.children for branch in path[:-1]]]
+        for job in examples:
+            for branch, heap in zip(path, heaps, strict=True):
+                assert heap is not None
+                branch.key = None if self._queue_key is None else self._queue_key(branch.queue, job)
+                if branch.key is None or any(self._branch_order(b, branch) for b in heap.seconds):
+                    return False
+        return True
+
+    def _path_to_next(self) -> list[_Branch]:
+        """The branches down to the queue to serve next."""
         path: list[_Branch] = []
         heap: LiveHeap[_Branch] = self._root
         while True:
@@ -175,15 +226,13 @@ class QueueTree:
                 continue
             path.append(top)
             if top.children is None:
-                break
+                return path
             heap = top.children
-        leaf = path[-1]
-        assert leaf.jobs is not None
-        job = leaf.jobs.pop()
+
+    def _taken_from(self, path: list[_Branch]) -> None:
+        """Jobs were taken from the last branch of a path: those that are empty go."""
         for branch in path:
             branch.key = None
-        if self._victims:
-            self._popped.setdefault(leaf.queue.name, []).append(job)
         while path and not path[-1]:
             empty = path.pop()
             above = path[-1].children if path else self._root
@@ -192,7 +241,17 @@ class QueueTree:
             del self._branches[empty.queue.name]
         for branch in path:
             branch.dirty = True
-        return job
+
+    def __iter__(self) -> Iterator[Job]:
+        """The jobs that are left, in no particular order."""
+        for branch in self._branches.values():
+            if branch.jobs is not None:
+                yield from branch.jobs
+
+    def clear(self) -> None:
+        """Remove all jobs."""
+        self._branches.clear()
+        self._root = LiveHeap(self._branch_order)
 
     def _link(self, branch: _Branch) -> None:
         """Hang a new branch below its parent, making ancestors as needed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.cursors import JobCursor
@@ -171,6 +171,12 @@ class RankedLeaf:
     def __len__(self) -> int:
         """0 for an empty leaf, else 1."""
         return 1 if self._added or self._ranked_top() is not None else 0
+
+    def __iter__(self) -> Iterator[Job]:
+        """The jobs that are left, in no particular order."""
+        position = self._position
+        left = self._entries[: position + 1] if self._reverse else self._entries[position:]
+        return (job for _, job in [*left, *self._added] if self._keep(job))
 
     @property
     def top(self) -> Job:

@@ -77,6 +77,20 @@ def test_tasks_are_bound_to_the_best_node_one_after_another(among_future):
     assert plugin.events == [one.name for one in tasks]
 
 
+def test_that_no_node_takes_a_task_is_recorded_with_the_reasons():
+    session, _ = opened(Fullest, jobs=8)
+    singles = SingleTasks(session, among_future=True)
+    *placed, one = [task(session, f"j{number}-t-0") for number in range(7)]
+    assert all(singles.place(other) for other in placed)
+    assert not singles.nowhere
+    assert not singles.place(one)
+    assert singles.nowhere
+    assert one.job.fit_errors[one.uid].histogram() == {"Insufficient cpu": 3}
+    session.unplace(placed[0])
+    assert singles.place(one)
+    assert not singles.nowhere
+
+
 def test_a_task_that_fits_nowhere_is_left_alone():
     session, _ = opened(Fullest, nodes=0)
     one = task(session, "j0-t-0")

@@ -252,3 +252,59 @@ def test_a_department_is_compared_again_when_a_queue_without_waiting_jobs_has_ch
     order = drained_while_others_lose_tasks(evicting=True)
     assert order == drained_while_others_lose_tasks(evicting=False)
     assert order[:3] == ["b0", "b1", "a0"], "department a goes first as soon as it holds less"
+
+
+def queues_a_and_b(*gpus):
+    """Jobs a0, a1, ... of queue a that ask for so many GPUs; those of b ask for half its share."""
+    world = world_of("a", "b")
+    for number, gpu in enumerate(gpus):
+        world.job(f"a{number}", "a", ask(gpu))
+    for name in ("b0", "b1"):
+        world.job(name, "b", ask(5))
+    return world, tree(world, "fairshare", placing=True)
+
+
+def test_a_run_ends_with_the_first_job_that_does_not_belong_to_it():
+    world, jobs = queues_a_and_b(1, 1, 1, 1)
+    run = jobs.pop_run("a", lambda job: job.name != "a2", [world.job_of("a0")])
+    assert [job.name for job in run] == ["a0", "a1"]
+    assert drained(jobs) == ["a2", "a3", "b0", "b1"]
+
+
+def test_a_run_may_empty_its_queue():
+    world, jobs = queues_a_and_b(1, 1)
+    run = jobs.pop_run("a", lambda job: True, [world.job_of("a0")])
+    assert [job.name for job in run] == ["a0", "a1"]
+    assert jobs.pop_run("a", lambda job: True, []) == []
+    assert drained(jobs) == ["b0", "b1"]
+
+
+def test_there_is_no_run_where_another_queue_goes_before_one_of_its_jobs():
+    world, jobs = queues_a_and_b(1, 9, 1)
+    examples = [world.job_of("a0"), world.job_of("a1")]
+    assert jobs.pop_run("a", lambda job: True, examples) == []
+    assert drained(jobs) == ["a0", "b0", "b1", "a1", "a2"]
+
+
+def test_there_is_no_run_of_a_queue_that_is_not_the_next():
+    world, jobs = queues_a_and_b(1, 1)
+    assert jobs.pop_run("b", lambda job: True, [world.job_of("b0")]) == []
+    assert drained(jobs) == ["a0", "a1", "b0", "b1"]
+
+
+def test_without_keys_there_is_no_run():
+    world = world_of("a", a0="a", a1="a")
+    jobs = tree(world, "fairshare")
+    assert not jobs.by_keys
+    assert jobs.pop_run("a", lambda job: True, [world.job_of("a0")]) == []
+    assert drained(jobs) == ["a0", "a1"]
+
+
+def test_the_jobs_that_are_left_can_be_listed_and_removed():
+    world, jobs = queues_a_and_b(1, 1)
+    jobs.pop()
+    assert {job.name for job in jobs} == {"a1", "b0", "b1"}
+    jobs.clear()
+    assert not jobs
+    jobs.push(world.job_of("a1"))
+    assert drained(jobs) == ["a1"]

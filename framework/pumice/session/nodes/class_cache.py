@@ -50,6 +50,7 @@ class ClassCache:
         "missing_dimension",
         "no_node_version",
         "nodes",
+        "nowhere_version",
         "one_by_one",
         "reasons",
         "rejected",
@@ -104,6 +105,8 @@ class ClassCache:
         """Why no node takes a task of the class, and the version of the nodes it holds for."""
         self.no_node_version = -1
         """The version of the nodes for which no node fits a task of the class."""
+        self.nowhere_version = -1
+        """The version for which no node has room now or will have it, whatever it is scored."""
         self.cursor = RowCursor(nodes)
         self.scores_cursor = RowCursor(nodes)
         self.totals_cursor = RowCursor(nodes)

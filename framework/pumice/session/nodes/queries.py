@@ -27,6 +27,8 @@ _NO_PLUGINS: tuple[str, ...] = ()
 _OUT = -np.inf
 Rows = np.ndarray | None
 """Node rows in ascending order; None: all nodes."""
+NOWHERE = -2
+"""Instead of a row: no node has or will have room for the task."""
 
 
 class Choice(NamedTuple):
@@ -298,12 +300,15 @@ class NodeQueries:
         """The row of the best node where it is the first one tried and takes the task now, else -1.
 
         ``among_future``: the best of all nodes whose future idle fits, else of those whose idle
-        does. -1 says only that the other queries have to be asked.
+        does. -1 says only that the other queries have to be asked; with ``among_future``
+        ``NOWHERE`` says that they would find no node.
         """
         found = self._class(task)
         cache = found.cache
         if self._has_pre_order or not self._score_decides or not self.one_by_one:
             return -1
+        if among_future and cache.nowhere_version == cache.cursor.version:
+            return NOWHERE
         if found.live_scorers or not (among_future or found.by_rank) or not len(cache.codes):
             return -1
         if among_future:
@@ -314,6 +319,9 @@ class NodeQueries:
             scores = cache.idle_scores
         row = int(scores.argmax())
         if not scores.item(row) > _OUT or not cache.idle_fits[row]:  # NaN is not greater
+            if among_future and scores.item(row) == _OUT:
+                cache.nowhere_version = cache.cursor.version
+                return NOWHERE
             return -1
         return row if self._objection(task, found, row) is None else -1
 
