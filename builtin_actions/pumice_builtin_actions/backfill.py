@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from pydantic import Field
 
 from pumice import Action, ActionEntry, FitErrors, Job, JobHeap, Policy, Session, Task, TaskStatus
+from pumice.gang import has_minimum
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
 _PIPELINED = TaskStatus.PIPELINED
@@ -16,13 +18,18 @@ _ALLOCATED = TaskStatus.ALLOCATED
 class Backfill(Action):
     """Place best-effort tasks in queue, job and task order, without quota checks.
 
-    A task is bound as soon as its job is ready.
+    A job that is below its minimum gets as many as it lacks at once, or none.
     """
 
     needs_pending = True
 
     class Options(IgnoredErrorCacheOptions):
-        """See :class:`IgnoredErrorCacheOptions`."""
+        partial_gangs: bool = Field(
+            False,
+            alias="upstreamPartialGangs",
+            description="Copy Volcano, which counts pending tasks without requests as ready and so"
+            " binds a part of a gang.",
+        )
 
     @classmethod
     def cautions(cls, entry: ActionEntry, policy: Policy) -> Iterator[str]:
@@ -35,8 +42,11 @@ class Backfill(Action):
     def execute(self, session: Session) -> None:
         for job, tasks in _best_effort_tasks(session):
             with session.turn(job):
-                for task in tasks:
-                    _place(session, job, task)
+                if self.options.partial_gangs or has_minimum(job):
+                    for task in tasks:
+                        _place(session, job, task)
+                else:
+                    _start(session, job, tasks)
 
 
 def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
@@ -72,21 +82,45 @@ def _has_best_effort(job: Job) -> bool:
 
 
 def _place(session: Session, job: Job, task: Task) -> None:
+    """Place a task of a job that runs."""
+    row = _best_row(session, job, task)
+    if row < 0:
+        return
+    with session.statement() as statement:
+        if statement.allocate(task, row) is None:
+            statement.keep()
+    if session.ask.job_ready(job):
+        _bind_placed(session, job)
+
+
+def _start(session: Session, job: Job, tasks: list[Task]) -> None:
+    """Place the tasks that find a node and bind them, if the job then has its minimum."""
+    with session.statement() as statement:
+        for task in tasks:
+            row = _best_row(session, job, task)
+            if row >= 0:
+                statement.allocate(task, row)
+        if not has_minimum(job) or not session.ask.job_ready(job):
+            return
+        statement.keep()
+    _bind_placed(session, job)
+
+
+def _best_row(session: Session, job: Job, task: Task) -> int:
+    """The row of the best node for a task; -1: none takes it, and why is recorded."""
     error = session.queries.prepare(task)
     if error is not None:
         job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
-        return
+        return -1
     verdicts = session.queries.verdicts(task)
-    candidates = np.flatnonzero(verdicts.ok)
-    for group in session.shard.split(candidates):
-        if group is None or not len(group):
-            continue
-        with session.statement() as statement:
-            if statement.allocate(task, session.queries.pick(task, group)) is None:
-                statement.keep()
-        if session.ask.job_ready(job):
-            for placed in job.having(_ALLOCATED):
-                if session.decide_bind(placed, session.nodes.row_of[placed.node]) is not None:
-                    session.unplace(placed)
-        return
+    for group in session.shard.split(np.flatnonzero(verdicts.ok)):
+        if group is not None and len(group):
+            return session.queries.pick(task, group)
     job.fit_errors[task.uid] = FitErrors(verdicts)
+    return -1
+
+
+def _bind_placed(session: Session, job: Job) -> None:
+    for placed in job.having(_ALLOCATED):
+        if session.decide_bind(placed, session.nodes.row_of[placed.node]) is not None:
+            session.unplace(placed)

@@ -109,6 +109,18 @@ def is_gang_satisfied(job: Job) -> bool:
     return all(used_count(p) >= p.min_available for p in job.sub_jobs.values())
 
 
+def has_minimum(job: Job) -> bool:
+    """Whether the job's tasks that are placed or done reach its minimums.
+
+    Unlike :meth:`Members.is_ready` it does not count pending tasks that request nothing.
+    """
+    if job.ready_count < job.min_available or not sub_jobs_ready(job):
+        return False
+    if any(part.ready_count < part.min_available for part in job.sub_jobs.values()):
+        return False
+    return _roles_hold(job, lambda task: task.status in READY_STATUSES)
+
+
 def is_ready_to_schedule(job: Job) -> bool:
     """Whether every pod set has enough tasks that could run."""
     return all(

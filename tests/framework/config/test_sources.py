@@ -107,8 +107,8 @@ class TestPresets:
         evictions = load_policy(preset=name, env={}).evictions
         assert {getattr(evictions, promise) for promise in AS_UPSTREAM} == {promised}
 
-    def test_volcano_lets_whole_gangs_be_preempted(self, parts):
-        policy = load_policy(preset="volcano", env={}, catalog=parts)
+    def test_volcano_lets_whole_gangs_be_preempted(self):
+        policy = load_policy(preset="volcano", env={})
         (gang,) = (entry for entry in policy.plugins if entry.name == "gang")
         assert not gang.answers("preemptable")
 

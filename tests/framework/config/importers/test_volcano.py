@@ -36,6 +36,7 @@ def test_the_built_in_configuration():
             {"plugins": ["priority", "gang", "conformance"]},
             {"plugins": ["overcommit", "drf", "predicates", "proportion", "nodeorder"]},
         ],
+        "action": {"backfill": {"upstreamPartialGangs": True}},
         "evictions": AS_UPSTREAM,
     }
     loaded = policy_from_dict(policy)
@@ -373,6 +374,7 @@ tiers:
         "actions": ["allocate", "backfill"],
         "tiers": [{"plugins": ["binpack", "gang"]}],
         "plugin": {"binpack": {"binpack.weight": 2}},
+        "action": {"backfill": {"upstreamPartialGangs": True}},
         "evictions": AS_UPSTREAM,
     }
     assert [note.path for note in notes] == [

@@ -73,6 +73,7 @@ class _Import:
         if not tiers:
             self._notes.problem(("tiers",), "no plugin is left, and a policy needs one; add a tier")
         self._notes.raise_any()
+        _copy_partial_gangs(given, actions)
         policy: dict[str, Any] = {"actions": actions, "tiers": tiers}
         for kind, tables in (("plugin", options), ("action", given)):
             if any(tables.values()):
@@ -98,6 +99,8 @@ class _Import:
             listed = result.get("actions")
             names = listed if isinstance(listed, list) else []
             given = self._configurations(config["configurations"], names)
+        if "preset" not in config:
+            _copy_partial_gangs(given, result.get("actions"))
         for kind, tables in (("plugin", options), ("action", given)):
             ours = config.get(kind, {})
             if tables and isinstance(ours, Mapping):
@@ -238,6 +241,12 @@ class _Import:
                     for key, item in value.items()
                 ]
             self._notes.note(("metrics",), "\n".join(lines))
+
+
+def _copy_partial_gangs(options: Options, actions: Any) -> None:
+    """Backfill binds parts of gangs, as Volcano's does."""
+    if isinstance(actions, list) and "backfill" in actions:
+        options.setdefault("backfill", {}).setdefault("upstreamPartialGangs", True)
 
 
 def _copy_shares_at_open(plugins: dict[str, Any]) -> None:
