@@ -82,6 +82,10 @@ def exact(number: float) -> Fraction:
     return Fraction(str(number))
 
 
+_KAI_DEFAULT = 100
+"""The priority of a KAI queue that states none; Volcano's is 0."""
+
+
 class FairQueue:
     """One queue in CPU, memory and GPUs."""
 
@@ -112,8 +116,9 @@ class FairQueue:
         self.quota = quota_of(queue)
         self.usage = usage
         """The part of the cluster that the queue has used recently."""
-        self.priority = queue.priority
-        self.share_priority = queue.priority if queue.family == "kai" else 0
+        self.priority = queue.priority - (_KAI_DEFAULT if queue.family == "kai" else 0)
+        """Counted from the default of the family, so that queues without one are equals."""
+        self.share_priority = self.priority if queue.family == "kai" else 0
         """KAI's queues of higher priority get over-quota shares first; Volcano's priority only
         orders queues."""
         self.created = (queue.created, queue.name)
