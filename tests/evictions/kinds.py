@@ -31,7 +31,6 @@ KINDS = {
 """Every kind of violation, and what it means."""
 ADVISORY = frozenset(
     {
-        "best-effort-gang",
         "leaf-within-share",
         "needless",
         "spareable-share",
