@@ -26,7 +26,7 @@ from pumice.session.nodes.voters import ScoreVoter
 from pumice.session.order import Order
 from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
-from pumice.solver import prospects, ranked_jobs, trials
+from pumice.solver import kinds, ranked_jobs, trials
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.releases import Released
 from pumice.solver.steps import Steps
@@ -206,7 +206,7 @@ def _queues_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _all_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """All jobs of a queue are taken to ask for the same."""
-    monkeypatch.setattr(prospects, "kind_of", lambda session, job: job.queue)
+    monkeypatch.setattr(kinds, "kind_of", lambda session, job: job.queue)
 
 
 def _worst_node(monkeypatch: pytest.MonkeyPatch) -> None:

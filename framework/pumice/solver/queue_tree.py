@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.facts import Queue
@@ -99,7 +99,7 @@ class QueueTree:
         pushed in the order of their uids: a queue enters its parent's heap with its first job, and
         is compared there with the queues as they are at that moment.
         """
-        tree, limit = cls(session, (), victims=victims), UidLimit()
+        tree, limit = cls(session, (), victims=victims, placing=not victims), UidLimit()
         added: dict[str, list[Entry]] = {}
         for entry in more:
             added.setdefault(entry[1].queue, []).append(entry)
@@ -122,11 +122,13 @@ class QueueTree:
             ]
         for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
             limit.uid = first
+            tree._forget_keys()
             leaf = tree._branches[name] = _Branch(session.queues[name])
             leaf.jobs = jobs
             tree._link(leaf)
             tree._mark(leaf)
         limit.uid = None
+        tree._forget_keys()
         return tree
 
     def __bool__(self) -> bool:
@@ -185,33 +187,63 @@ class QueueTree:
         return None if leaf is None or leaf.jobs is None else leaf.jobs.peek()
 
     def pop_run(
-        self, name: str, belongs: Callable[[Job], bool], examples: Iterable[Job]
+        self, name: str, belongs: Callable[[Job], bool], kind: Callable[[Job], Hashable]
     ) -> list[Job]:
-        """Remove the first jobs of a queue, as far as they belong, if no other queue comes between.
+        """Remove the first jobs of a queue, as far as they belong and no other queue comes between.
 
-        It is assumed that nothing happens while they are served. ``examples`` has a job for each
-        request that such jobs make; with each of them first, the queue must stay the next.
+        It is assumed that nothing happens while they are served, and that jobs of one ``kind`` ask
+        for the same.
         """
         leaf = self._branches.get(name)
-        if leaf is None or leaf.jobs is None:
+        if leaf is None or leaf.jobs is None or not self.by_keys:
             return []
         jobs, path = leaf.jobs, self._path_to_next()
         run: list[Job] = []
-        if path[-1] is leaf and self._stays_next(path, examples):
-            while (job := jobs.peek()) is not None and belongs(job):
+        if path[-1] is leaf:
+            stays = self._staying(path, kind)
+            while (job := jobs.peek()) is not None and belongs(job) and stays(job):
                 run.append(jobs.pop())
         self._taken_from(path)
         return run
 
-    def _stays_next(self, path: Sequence[_Branch], examples: Iterable[Job]) -> bool:
-        """Whether no other queue goes before those of the path, whichever job is the first."""
+    def skip_ranked(self, kind: Callable[[Job], Hashable]) -> bool:
+        """Remove the next jobs before one that was added, as far as no other queue comes between.
+
+        Jobs of one ``kind`` ask for the same. False: none was removed.
+        """
+        path = self._path_to_next()
+        leaf = path[-1].jobs
+        if not self.by_keys or not isinstance(leaf, RankedLeaf):
+            return False
+        skipped = leaf.skip_while(self._staying(path, kind))
+        self._taken_from(path)
+        return skipped
+
+    def _staying(
+        self, path: Sequence[_Branch], kind: Callable[[Job], Hashable]
+    ) -> Callable[[Job], bool]:
+        """Whether no other queue goes before those of the path when a job is the first of it."""
         heaps = [self._root, *[branch.children for branch in path[:-1]]]
-        for job in examples:
-            for branch, heap in zip(path, heaps, strict=True):
-                assert heap is not None
-                branch.key = None if self._queue_key is None else self._queue_key(branch.queue, job)
-                if branch.key is None or any(self._branch_order(b, branch) for b in heap.seconds):
-                    return False
+        known: dict[Hashable, bool] = {}
+
+        def stays(job: Job) -> bool:
+            of_kind = kind(job)
+            answer = known.get(of_kind)
+            if answer is None:
+                answer = known[of_kind] = self._stays_next(path, heaps, job)
+            return answer
+
+        return stays
+
+    def _stays_next(
+        self, path: Sequence[_Branch], heaps: Sequence[LiveHeap[_Branch] | None], job: Job
+    ) -> bool:
+        key = self._queue_key
+        for branch, heap in zip(path, heaps, strict=True):
+            assert heap is not None
+            branch.key = None if key is None else key(branch.queue, job)
+            if branch.key is None or any(self._branch_order(b, branch) for b in heap.seconds):
+                return False
         return True
 
     def _path_to_next(self) -> list[_Branch]:
@@ -303,6 +335,10 @@ class QueueTree:
         job = _first(branch)[1]
         branch.key = None if job is None else self._queue_key(branch.queue, job)
         return branch.key
+
+    def _forget_keys(self) -> None:
+        for branch in self._branches.values():
+            branch.key = None
 
     def _forget_changed(self) -> None:
         """Forget the keys of queues in which a job has changed, and of those above them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pumice.model.cursors import JobCursor
@@ -188,6 +189,20 @@ class RankedLeaf:
         """The first job; None: the leaf is empty."""
         best = self._best()
         return None if best is None else best[0][1]
+
+    def skip_while(self, condition: Callable[[Job], bool]) -> bool:
+        """Pass over the next jobs that satisfy a condition, up to one that was added.
+
+        Only where the first to serve comes first. Whether any was passed over.
+        """
+        added, keep = self._added_top(), self._keep
+        start = position = self._position
+        for rank, job in islice(self._entries, start, None):
+            if (added is not None and added[0] < rank) or (keep(job) and not condition(job)):
+                break
+            position += 1
+        self._position, self._first = position, None
+        return position != start
 
     def push(self, job: Job, rank: Any = None) -> None:
         self._added.append((self._key(job) if rank is None else rank, job))

@@ -16,12 +16,17 @@ from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
 from pumice.session.statement import Statement
 from pumice.solver.gang_placement import GangPlacer
+from pumice.solver.kinds import Kinds
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.ranked_jobs import RankedJobs
 from pumice.solver.refusals import Losses
 
 if TYPE_CHECKING:
     from pumice.session.session import Session
+
+
+_SINGLY = 8
+"""So many jobs are taken one by one before it is looked again whether some can be passed over."""
 
 
 class Outcome(enum.Enum):
@@ -44,6 +49,7 @@ class Simulation:
         self._session = session
         self._bystanders = bystanders
         self._placer = placer
+        self._kinds = Kinds.of_session(session)
         self._ranks = session.order.has_job_keys and session.uses("order_keys")
         self._bounds_capacity = session.uses("solver_search")
         self.expects_refusals = False
@@ -111,6 +117,7 @@ class Simulation:
             rank[claimant.uid] = session.order.job_key(claimant)
         left[claimant.uid] = claimant
         tree: QueueTree | None = None
+        singly = 0
         while left and not (by_rank and _of_one_queue(left)):
             if tree is None:
                 tree = self._order(left, rank)
@@ -118,7 +125,12 @@ class Simulation:
                 return
             job = tree.pop()
             if left.pop(job.uid, None) is not None:
+                singly = 0
                 yield job
+            elif singly:
+                singly -= 1
+            elif tree and tree.by_keys and not tree.skip_ranked(self._kinds.of):
+                singly = _SINGLY
         for uid in sorted(left, key=rank.__getitem__):
             yield left[uid]
 

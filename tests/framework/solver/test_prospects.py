@@ -3,7 +3,8 @@
 import pytest
 
 from pumice import Plugin, hookimpl
-from pumice.solver.prospects import Prospects, kind_of
+from pumice.solver.kinds import kind_of
+from pumice.solver.prospects import Prospects
 from pumice.solver.queue_tree import QueueTree
 from pumice_builtin_plugins.fairshare.plugin import FairShare
 from tests.framework._build import World, policy

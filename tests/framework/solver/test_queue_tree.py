@@ -264,31 +264,35 @@ def queues_a_and_b(*gpus):
     return world, tree(world, "fairshare", placing=True)
 
 
+def request(job):
+    return job.total_request.tobytes()
+
+
 def test_a_run_ends_with_the_first_job_that_does_not_belong_to_it():
-    world, jobs = queues_a_and_b(1, 1, 1, 1)
-    run = jobs.pop_run("a", lambda job: job.name != "a2", [world.job_of("a0")])
+    _world, jobs = queues_a_and_b(1, 1, 1, 1)
+    run = jobs.pop_run("a", lambda job: job.name != "a2", request)
     assert [job.name for job in run] == ["a0", "a1"]
     assert drained(jobs) == ["a2", "a3", "b0", "b1"]
 
 
 def test_a_run_may_empty_its_queue():
-    world, jobs = queues_a_and_b(1, 1)
-    run = jobs.pop_run("a", lambda job: True, [world.job_of("a0")])
+    _world, jobs = queues_a_and_b(1, 1)
+    run = jobs.pop_run("a", lambda job: True, request)
     assert [job.name for job in run] == ["a0", "a1"]
-    assert jobs.pop_run("a", lambda job: True, []) == []
+    assert jobs.pop_run("a", lambda job: True, request) == []
     assert drained(jobs) == ["b0", "b1"]
 
 
-def test_there_is_no_run_where_another_queue_goes_before_one_of_its_jobs():
-    world, jobs = queues_a_and_b(1, 9, 1)
-    examples = [world.job_of("a0"), world.job_of("a1")]
-    assert jobs.pop_run("a", lambda job: True, examples) == []
-    assert drained(jobs) == ["a0", "b0", "b1", "a1", "a2"]
+def test_a_run_ends_where_another_queue_goes_before_its_next_job():
+    _world, jobs = queues_a_and_b(1, 9, 1)
+    run = jobs.pop_run("a", lambda job: True, request)
+    assert [job.name for job in run] == ["a0"]
+    assert drained(jobs) == ["b0", "b1", "a1", "a2"]
 
 
 def test_there_is_no_run_of_a_queue_that_is_not_the_next():
-    world, jobs = queues_a_and_b(1, 1)
-    assert jobs.pop_run("b", lambda job: True, [world.job_of("b0")]) == []
+    _world, jobs = queues_a_and_b(1, 1)
+    assert jobs.pop_run("b", lambda job: True, request) == []
     assert drained(jobs) == ["a0", "a1", "b0", "b1"]
 
 
@@ -296,7 +300,7 @@ def test_without_keys_there_is_no_run():
     world = world_of("a", a0="a", a1="a")
     jobs = tree(world, "fairshare")
     assert not jobs.by_keys
-    assert jobs.pop_run("a", lambda job: True, [world.job_of("a0")]) == []
+    assert jobs.pop_run("a", lambda job: True, request) == []
     assert drained(jobs) == ["a0", "a1"]
 
 
@@ -308,3 +312,37 @@ def test_the_jobs_that_are_left_can_be_listed_and_removed():
     assert not jobs
     jobs.push(world.job_of("a1"))
     assert drained(jobs) == ["a1"]
+
+
+def ranked(world, *added):
+    """A ranked tree of all jobs, of which these were added."""
+    session = world.session
+    apart = {f"ns/{name}" for name in added}
+    return QueueTree.ranked(
+        session,
+        RankedJobs(session, lambda job: True),
+        lambda job: job.uid not in apart,
+        more=[(session.order.job_rank(job), job) for job in map(world.job_of, added)],
+    )
+
+
+def test_sorted_jobs_are_passed_over_up_to_one_that_was_added():
+    world, _ = queues_a_and_b(1, 1, 1, 1)
+    jobs = ranked(world, "a2")
+    assert jobs.skip_ranked(request)
+    assert not jobs.skip_ranked(request), "the next one was added"
+    assert drained(jobs) == ["a2", "a3", "b0", "b1"]
+
+
+def test_sorted_jobs_are_passed_over_until_another_queue_is_the_next():
+    world, _ = queues_a_and_b(1, 9, 1, 1)
+    jobs = ranked(world, "a3")
+    assert jobs.skip_ranked(request)
+    assert drained(jobs) == ["b0", "b1", "a1", "a2", "a3"]
+
+
+def test_a_queue_without_added_jobs_may_be_passed_over_as_a_whole():
+    world, _ = queues_a_and_b(1, 1)
+    jobs = ranked(world, "b1")
+    assert jobs.skip_ranked(request)
+    assert drained(jobs) == ["b0", "b1"]
