@@ -40,6 +40,8 @@ __all__ = [
 World = Cluster
 SOURCE = Source("pumice-tests", "1.0", "tests:Here")
 VOLCANO = (Enqueue, Allocate, Backfill)
+_OPTIONS = {Backfill: {"upstreamPartialGangs": True}}
+"""As the preset ``volcano`` sets them."""
 
 TierEntry = type[Plugin] | PluginEntry
 
@@ -73,7 +75,12 @@ def policy(
     """A policy of classes, without any discovery. A plugin's error is fatal unless isolated."""
     return Policy(
         actions=tuple(
-            ActionEntry(action.__name__.lower(), action, action.Options(), SOURCE)
+            ActionEntry(
+                action.__name__.lower(),
+                action,
+                action.Options.model_validate(_OPTIONS.get(action, {})),
+                SOURCE,
+            )
             for action in actions
         ),
         tiers=tuple(
