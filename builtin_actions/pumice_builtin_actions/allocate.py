@@ -111,11 +111,13 @@ class _Allocation:
         return self._session.sub_job_ready(sub_job) and self._session.ask.job_ready(job)
 
     def _serve_single(self, job: Job, task: Task) -> bool:
-        """Place the only task of a job; False: nothing was done."""
+        """Place the only task of a job; False: its turn is not over."""
         session, sub_job = self._session, task.sub_job
         if sub_job is None or sub_job.nominated_hyper_node:
             return False
-        return session.ask.allocatable(session.queue_of(job), task) and self._singles.place(task)
+        if not session.ask.allocatable(session.queue_of(job), task):
+            return False
+        return self._singles.place(task) or self._singles.nowhere
 
     def _serve(self, job: Job) -> bool:
         """Place tasks of a job; returns whether it has more to place after a commit."""

@@ -24,16 +24,19 @@ class Enqueue(Action):
                 waiting[job.queue].push(job)
         queues = session.order.queue_heap(session.queues[name] for name in waiting)
         while queues:
+            # While no job is admitted the order of the queues stays, and the first comes again.
+            jobs = waiting[queues.top.name]
+            admitted = False
+            while jobs and not admitted:
+                job = jobs.pop()
+                with session.turn(job):
+                    admitted = _admitted(session, job)
+                    if admitted:
+                        session.ask.job_enqueued(job)
+                        job.phase = "Inqueue"
             queue = queues.pop()
-            jobs = waiting[queue.name]
-            if not jobs:
-                continue
-            job = jobs.pop()
-            with session.turn(job):
-                if _admitted(session, job):
-                    session.ask.job_enqueued(job)
-                    job.phase = "Inqueue"
-            queues.push(queue)
+            if jobs:
+                queues.push(queue)
 
 
 def _admitted(session: Session, job: Job) -> bool:

@@ -38,7 +38,9 @@ def close(session: Session) -> None:
     decisions, time = session.decisions, timestamp(session.now)
     for job in session.jobs.values():
         try:
-            decisions.jobs.append(_state(session, job, time))
+            state = _state(session, job, time)
+            if state is not None:
+                decisions.jobs.append(state)
         except Exception as exc:  # what a plugin stored in the job is no condition or refusal
             decisions.jobs.append(_unreadable_state(session, job, exc))
         if job.by_status[_PIPELINED]:
@@ -56,13 +58,18 @@ def close(session: Session) -> None:
         for task in session.pipelined.values()
         if task.status is _PIPELINED
     ]
-    decisions.task_states = {
-        task.key: (STATUS_LABELS[task.status], task.node) for task in session.cluster.tasks.values()
-    }
+    if session.gives_reasons:
+        decisions.task_states = {
+            task.key: (STATUS_LABELS[task.status], task.node)
+            for task in session.cluster.tasks.values()
+        }
 
 
-def _state(session: Session, job: Job, time: str) -> JobState:
-    verdict = verdict_of(session, job) if session.gives_reasons else None
+def _state(session: Session, job: Job, time: str) -> JobState | None:
+    """The state of a job; None: nobody reads reasons, and there is nothing else to say."""
+    if not session.gives_reasons:
+        return _state_without_reason(session, job)
+    verdict = verdict_of(session, job)
     job.phase = counted_phase(job)
     job.reason = verdict.text if verdict is not None else ""
     return JobState(
@@ -73,10 +80,33 @@ def _state(session: Session, job: Job, time: str) -> JobState:
         ready=job.ready_count,
         pending=job.count(_PENDING),
         reason=job.reason,
-        conditions=tuple(_conditions(session, job, verdict, time)) if session.gives_reasons else (),
+        conditions=tuple(_conditions(session, job, verdict, time)),
         last_start=job.last_start,
         stale_since=job.stale_since,
         code=verdict.code if verdict is not None else "",
+    )
+
+
+def _state_without_reason(session: Session, job: Job) -> JobState | None:
+    """The state of a job of which the pod group does not have it already."""
+    job.phase = counted_phase(job)
+    group, phase = job.group, shown_phase(job, session.uid)
+    if (phase, job.last_start, job.stale_since) == (
+        group.phase,
+        group.last_start,
+        group.stale_since,
+    ):
+        return None
+    return JobState(
+        job=job.uid,
+        queue=job.queue,
+        phase=phase,
+        counted_phase=job.phase,
+        ready=job.ready_count,
+        pending=job.count(_PENDING),
+        reason="",
+        last_start=job.last_start,
+        stale_since=job.stale_since,
     )
 
 

@@ -218,3 +218,42 @@ class TestWaitingCondition:
         assert third[0]["status"] == "False"
         assert third[0]["lastTransitionTime"] > first[0]["lastTransitionTime"]
         assert fourth == []
+
+
+class Silent(MemoryBackend):
+    """A backend that nobody asks why jobs wait."""
+
+    reads_reasons = False
+
+
+@pytest.mark.parametrize("backend", [MemoryBackend, Silent])
+def test_who_reads_no_reasons_gets_the_states_that_change_a_pod_group(backend):
+    world = World()
+    world.node("n", cpu=2)
+    world.queue("q")
+    world.job("fits", queue="q", tasks=1, cpu=1)
+    world.job("waits", queue="q", tasks=1, cpu=9)
+    decided = Scheduler(backend(world.inventory), policy([Gang, Predicates]))
+    cycles = [decided.run_once() for _ in range(2)]
+    assert [bind.task for bind in cycles[0].binds] == ["ns/fits-t-0"]
+    phase_of = {
+        state.job: (state.phase, state.reason, state.conditions) for state in cycles[0].jobs
+    }
+    waits = cycles[1].jobs
+    if backend is Silent:
+        assert phase_of == {}, "both were and are Inqueue"
+        assert not waits
+        assert not cycles[0].task_states
+    else:
+        assert "asks for 9 cpu" in phase_of["ns/waits"][1]
+        assert phase_of["ns/waits"][2]
+        assert {state.job for state in waits} == {"ns/fits", "ns/waits"}
+
+
+def test_a_phase_that_changes_is_decided_for_those_too_who_read_no_reasons():
+    world = World()
+    world.node("n", cpu=2)
+    world.queue("q")
+    world.job("new", queue="q", tasks=1, cpu=9, phase="Pending")
+    (state,) = Scheduler(Silent(world.inventory), policy([Gang, Predicates])).run_once().jobs
+    assert (state.job, state.phase, state.reason, state.conditions) == ("ns/new", "Inqueue", "", ())

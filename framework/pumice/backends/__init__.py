@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Backend(Protocol):
     """What a scheduler needs of a cluster. A backend never decides.
 
-    One with ``reads_reasons = False`` gets decisions that do not say why jobs wait, in less time.
+    One with ``reads_reasons = False`` gets decisions in less time that have the states only of jobs
+    whose pod group must be changed, and do not say why jobs wait.
     """
 
     def snapshot(self) -> Inventory:

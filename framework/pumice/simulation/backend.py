@@ -42,6 +42,9 @@ class SimulatedCluster(MemoryBackend):
         if (group.phase, group.last_start, group.stale_since) != decided:
             super()._write_status(state)
 
+    def _recreate_terminated(self) -> None:
+        """No pod terminates but those that are evicted, which are recreated at once."""
+
     def lose(self, node: str) -> list[str]:
         """Remove a node; returns the uids of the pods that ran on it, which are pending again."""
         del self._inventory.nodes[node]

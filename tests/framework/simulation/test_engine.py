@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pumice.simulation import Record
+from pumice.simulation.backend import SimulatedCluster
 from tests.framework.simulation._runs import PREEMPTING, job, simulate
 
 
@@ -155,3 +156,15 @@ def test_every_preset_places_the_jobs(preset: str) -> None:
     record = simulate(*jobs, nodes="2x4", policy={"preset": preset})
     assert all(each.finish is not None for each in record.jobs)
     assert record.faults == 0
+
+
+@pytest.mark.parametrize("preset", ["pumice", "volcano", "kai"])
+def test_that_nobody_reads_reasons_changes_nothing(preset, monkeypatch):
+    jobs = [
+        job(f"j{n}", 7.0 * n, 60 + 40 * (n % 5), gpus=1 + n % 3, queue=f"q{n % 3}", priority=n % 2)
+        for n in range(40)
+    ]
+    silent = simulate(*jobs, policy={"preset": preset})
+    monkeypatch.setattr(SimulatedCluster, "reads_reasons", True)
+    assert repr(simulate(*jobs, policy={"preset": preset})) == repr(silent)
+    assert any(record.evictions for record in silent.jobs) or preset != "pumice"

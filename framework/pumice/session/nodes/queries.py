@@ -300,14 +300,15 @@ class NodeQueries:
         """The row of the best node where it is the first one tried and takes the task now, else -1.
 
         ``among_future``: the best of all nodes whose future idle fits, else of those whose idle
-        does. -1 says only that the other queries have to be asked; with ``among_future``
-        ``NOWHERE`` says that they would find no node.
+        does. -1 says only that the other queries have to be asked, ``NOWHERE`` that they would find
+        no node.
         """
         found = self._class(task)
         cache = found.cache
         if self._has_pre_order or not self._score_decides or not self.one_by_one:
             return -1
-        if among_future and cache.nowhere_version == cache.cursor.version:
+        nowhere = cache.nowhere_version if among_future else cache.no_node_version
+        if nowhere == cache.cursor.version:
             return NOWHERE
         if found.live_scorers or not (among_future or found.by_rank) or not len(cache.codes):
             return -1
