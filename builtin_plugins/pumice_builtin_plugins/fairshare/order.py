@@ -41,6 +41,8 @@ class JobQuantities:
         """By uid, then by identity: parts of one job are compared with each other."""
         self._totals: dict[tuple[int, ...], tuple[tuple[Job, ...], Quantities]] = {}
         """By the identity of jobs, which are alive as long as they are in the value."""
+        self._same_totals: dict[int, tuple[tuple[Job, ...], Quantities]] = {}
+        """The same by the identity of the tuple of jobs."""
 
     def next_request(self, job: Job | None) -> Quantities:
         """What the tasks that would be placed next request; nothing for None."""
@@ -63,6 +65,9 @@ class JobQuantities:
             self._forget_changed()
         if not self._cached:
             return add_up(map(self.allocated, jobs))
+        same = self._same_totals.get(id(jobs))
+        if same is not None and same[0] is jobs:
+            return same[1]
         key = tuple(map(id, jobs))
         known = self._totals.get(key)
         if known is None:
@@ -73,6 +78,8 @@ class JobQuantities:
             else:
                 total = plus(before[1], self.allocated(jobs[-1]))
             known = self._totals[key] = (tuple(jobs), total)
+        if isinstance(jobs, tuple):  # nobody changes it, and a tree asks about it again
+            self._same_totals[id(jobs)] = (jobs, known[1])
         return known[1]
 
     def allocated(self, job: Job) -> Quantities:
@@ -92,6 +99,7 @@ class JobQuantities:
         self._seen = len(self._journal)
         if changed:
             self._totals.clear()
+            self._same_totals.clear()
         for job in changed:
             self._requests.pop(job.uid, None)
             self._allocated.pop(job.uid, None)

@@ -12,7 +12,7 @@ from pumice.cli._output import print_warnings
 from pumice.config.duration import parse_duration
 from pumice.simulation.engine import Settings
 from pumice.simulation.report.plots import duration_text
-from pumice.simulation.runs import PERIODS, TraceSource, period_for
+from pumice.simulation.runs import PERIODS, TraceSource, period_for, window_for
 from pumice.traces import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,9 +109,10 @@ _TRACE_OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
         "--window",
         type=click.IntRange(0),
-        default=0,
+        default=None,
         metavar="N",
-        help="Most waiting jobs of a queue that the scheduler sees, later ones are held back.",
+        help="Most waiting jobs of a queue that the scheduler sees, later ones are held back; "
+        "0: all. Without it all, on traces of over 20,000 jobs 500.",
     ),
     _duration(
         "--period", None, "Least time between two cycles; without it 1m, more on long traces."
@@ -162,6 +163,12 @@ def settings_of(given: dict[str, Any], trace: Trace) -> Settings:
         if period > PERIODS[0]:
             days, text = trace.span / 86_400, duration_text(period)
             warn([f"a trace of {days:.0f} days: a cycle at most every {text} (see --period)"])
+    window = given["window"]
+    if window is None:
+        window = window_for(len(trace.jobs))
+        if window:
+            text = f"the scheduler sees the first {window} that wait in each queue (see --window)"
+            warn([f"a trace of {len(trace.jobs):,} jobs: {text}"])
     return Settings(
         period=period,
         recheck=given["recheck"],
@@ -171,7 +178,7 @@ def settings_of(given: dict[str, Any], trace: Trace) -> Settings:
         repair=given["repair"],
         jitter=given["jitter"],
         horizon=given["until"],
-        window=given["window"],
+        window=window,
     )
 
 

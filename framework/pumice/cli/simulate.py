@@ -141,8 +141,10 @@ def policy_sources(
 def _cluster_note(nodes: int, settings: Settings) -> str:
     checkpoint = settings.checkpoint
     saved = "no checkpoints" if checkpoint is None else f"a checkpoint every {checkpoint:g} s"
+    window = settings.window
+    seen = f" the scheduler sees {window} waiting jobs of a queue;" if window else ""
     return (
-        f"{nodes} nodes; a cycle at most every {settings.period:g} s; {saved}; "
+        f"{nodes} nodes; a cycle at most every {settings.period:g} s;{seen} {saved}; "
         f"a restart takes {settings.restart_cost:g} s."
     )
 

@@ -293,7 +293,7 @@ class Simulation:
         self._chain = 0
 
     def _carry_out(self, decisions: Decisions, now: float) -> bool:
-        """Start and stop pods; whether the scheduler now sees jobs that were held back."""
+        """Start and stop pods; whether the scheduler now sees others where it left none waiting."""
         more = False
         touched: dict[str, JobRun] = {}
         if self._chain:
@@ -319,12 +319,17 @@ class Simulation:
                 ].record.amount
             self._stop_pod(uid, now, failed=False)
             touched.pop(name, None)
+        started = set()
         for run in touched.values():
             first = run.record.start is None
             self._foresee_end(run, now)
             if first and run.running:
                 self._waiting[run.record.job.queue] -= 1
-                more = self._admit(run.record.job.queue) or more
+                started.add(run.record.job.queue)
+        for queue in sorted(started):
+            # Where jobs that it sees are left, there was no room for them: others come later.
+            all_started = not self._waiting[queue]
+            more = (self._admit(queue) and all_started) or more
         return more
 
     def _stop_pod(self, uid: str, now: float, *, failed: bool) -> None:

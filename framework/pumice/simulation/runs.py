@@ -30,6 +30,10 @@ PERIODS = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
 _PERIODS_OF_TRACE = 5_500
 """A longer period is chosen where a trace would have more periods than that."""
 
+_MANY_JOBS = 20_000
+_WINDOW = 500
+"""The window of a trace of more than so many jobs, if nobody says how large."""
+
 
 @dataclass(slots=True, frozen=True)
 class PolicySource:
@@ -84,6 +88,14 @@ def period_for(span: float) -> float:
     """Seconds between two cycles of a trace of this length, so that they remain affordable."""
     fitting = (period for period in PERIODS if span <= period * _PERIODS_OF_TRACE)
     return next(fitting, PERIODS[-1])
+
+
+def window_for(jobs: int) -> int:
+    """Most waiting jobs of a queue that the scheduler sees, so that backlogs remain affordable.
+
+    0: all.
+    """
+    return _WINDOW if jobs > _MANY_JOBS else 0
 
 
 def load_workload(source: TraceSource, seed: int) -> Workload:

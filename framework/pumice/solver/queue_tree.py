@@ -27,7 +27,7 @@ def takes_jobs(session: Session, name: str) -> bool:
 class _Branch:
     """One queue: its child queues, or its jobs."""
 
-    __slots__ = ("children", "dirty", "jobs", "key", "queue")
+    __slots__ = ("children", "dirty", "jobs", "key", "lost", "queue")
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
@@ -36,6 +36,8 @@ class _Branch:
         self.dirty = False
         self.key: Any = None
         """Its key in the order of queues, with its first job; None: not known."""
+        self.lost: tuple[Job, ...] = ()
+        """Of a leaf, for victims: the jobs taken and the one that would be the next."""
 
     def __bool__(self) -> bool:
         below = self.jobs if self.children is None else self.children
@@ -178,6 +180,7 @@ class QueueTree:
         job = leaf.jobs.pop()
         if self._victims:
             self._popped.setdefault(leaf.queue.name, []).append(job)
+            leaf.lost = ()
         self._taken_from(path)
         return job
 
@@ -360,11 +363,16 @@ class QueueTree:
         if r_job is None:
             return victims
         if victims:
-            popped = self._popped
-            l_lost = [*popped.get(l_leaf.queue.name, ()), l_job]
-            r_lost = [*popped.get(r_leaf.queue.name, ()), r_job]
+            l_lost, r_lost = self._lost(l_leaf, l_job), self._lost(r_leaf, r_job)
             return not self._before(left.queue, right.queue, None, None, l_lost, r_lost)
         return self._before(left.queue, right.queue, l_job, r_job, (), ())
+
+
+    def _lost(self, leaf: _Branch, job: Job) -> tuple[Job, ...]:
+        """The jobs taken from a leaf and this one: the same tuple until another is the next."""
+        if not leaf.lost or leaf.lost[-1] is not job:
+            leaf.lost = (*self._popped.get(leaf.queue.name, ()), job)
+        return leaf.lost
 
 
 def _first(branch: _Branch) -> tuple[_Branch, Job | None]:

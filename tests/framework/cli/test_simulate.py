@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pumice.cli import main
-from pumice.simulation.runs import period_for
+from pumice.simulation.runs import period_for, window_for
 
 SMALL = ["synthetic", "--trace-option", "jobs=12", "--trace-option", "gpus=16", "--processes", "1"]
 
@@ -139,6 +139,25 @@ def test_cycles_are_rarer_on_a_long_trace_unless_the_period_is_given(
     assert ("a cycle at most every" in result.stderr) == bool(said)
     assert said in result.stderr
     assert f"a cycle at most every {3600 if given else 300} s" in page.read_text()
+
+
+@pytest.mark.parametrize("given, said", [([], "first 500"), (["--window", "0"], "")])
+def test_of_a_long_trace_the_scheduler_sees_a_part_unless_the_window_is_given(
+    policies: list[object], tmp_path: Path, given: list[str], said: str
+) -> None:
+    trace, page = tmp_path / "t.csv", tmp_path / "page.html"
+    rows = "".join(f"j{number},{number},60\n" for number in range(20_001))
+    trace.write_text(f"name,submit,duration\n{rows}")
+    options = ["--nodes", "1x1", "--processes", "1", "--until", "2m", "--report", page]
+    result = run(trace, *options, *given, *policies)
+    assert result.exit_code == 0, result.output
+    assert said in result.stderr
+    assert ("that wait in each queue" in result.stderr) == bool(said)
+    assert ("sees 500 waiting jobs" in page.read_text()) == bool(said)
+
+
+def test_the_window_is_for_traces_of_many_jobs() -> None:
+    assert [window_for(jobs) for jobs in (0, 20_000, 20_001)] == [0, 0, 500]
 
 
 def test_the_period_of_a_trace_grows_with_it() -> None:

@@ -128,6 +128,14 @@ def test_jobs_held_back_start_at_once_where_they_fit() -> None:
     assert record.cycles == 4
 
 
+def test_jobs_held_back_wait_for_the_next_cycle_where_others_found_no_room() -> None:
+    jobs = [job("a", gpus=1), job("large", gpus=4, submit=1), job("b", gpus=1, submit=1)]
+    jobs += [job("c", gpus=1, submit=2)]
+    record = simulate(*jobs, window=2, period=50.0)
+    assert times(record)["b"] == (50, 150)
+    assert times(record)["c"] == (100, 200), "shown when b has started, and large still waits"
+
+
 def test_a_horizon_ends_the_simulation() -> None:
     record = simulate(job("a", duration=1000), job("b", submit=5000), horizon=500.0)
     assert [each.job.name for each in record.jobs] == ["a"]
