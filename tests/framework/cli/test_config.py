@@ -29,6 +29,10 @@ PARTS = """
     class Go(Action):
         def execute(self, session): ...
 
+    class Fill(Go):
+        class Options(Action.Options):
+            partial_gangs: bool = Field(False, alias="upstreamPartialGangs")
+
     class Admit(Go):
         admits = True
 
@@ -62,7 +66,8 @@ def _installed(site, tmp_path, monkeypatch):
         actions={
             "enqueue": "Admit",
             "allocate": "Place",
-            **dict.fromkeys(["backfill", "reclaim", "preempt"], "Go"),
+            "backfill": "Fill",
+            **dict.fromkeys(["reclaim", "preempt"], "Go"),
         },
     )
     monkeypatch.chdir(tmp_path)
