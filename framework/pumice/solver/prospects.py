@@ -27,9 +27,9 @@ class Prospects:
         kinds = Kinds.of_session(session)
         self._tree = tree
         self._kinds: dict[str, Hashable] = {}
+        """By uid of a job. Without keys every job has a kind of its own."""
         self._left: dict[Hashable, int] = {}
         """By kind: how many jobs are left."""
-        """By queue: a job of each kind. Without keys every job has a kind of its own."""
         for job in tree:
             self._add(job, kinds.of(job) if tree.by_keys else job.uid)
         self._open = len(self._kinds)

@@ -367,7 +367,6 @@ class QueueTree:
             return not self._before(left.queue, right.queue, None, None, l_lost, r_lost)
         return self._before(left.queue, right.queue, l_job, r_job, (), ())
 
-
     def _lost(self, leaf: _Branch, job: Job) -> tuple[Job, ...]:
         """The jobs taken from a leaf and this one: the same tuple until another is the next."""
         if not leaf.lost or leaf.lost[-1] is not job:
