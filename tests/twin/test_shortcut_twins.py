@@ -16,6 +16,7 @@ from pumice.decisions import Decisions
 from pumice.discovery import Catalog
 from pumice.errors import ActionError, StatementError
 from pumice.model.incremental.refresh import CachedCluster
+from pumice.model.job import Job
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.session.nodes import class_cache
@@ -27,7 +28,7 @@ from pumice.session.order import Order
 from pumice.session.order_keys import VictimQueues
 from pumice.shortcuts import ALL
 from pumice.solver import kinds, ranked_jobs, trials
-from pumice.solver.queue_tree import QueueTree
+from pumice.solver.queue_branches import Branch, BranchOrder
 from pumice.solver.releases import Released
 from pumice.solver.steps import Steps
 from pumice.solver.task_batches import TaskBatches
@@ -197,11 +198,10 @@ def _keys_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
 def _queues_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its key, the queue with the smaller name goes first."""
 
-    def named(tree: QueueTree, branch: Any) -> Any:
-        branch.key = branch.queue.name
-        return branch.key
+    def named(order: BranchOrder, branch: Branch, job: Job | None) -> str | None:
+        return None if job is None else branch.queue.name
 
-    monkeypatch.setattr(QueueTree, "_new_key", named)
+    monkeypatch.setattr(BranchOrder, "key_with", named)
 
 
 def _all_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ _MOST_CYCLES = 50
 
 _FRUITLESS = 24
 """After so many cycles that decided nothing, jobs will never start if none runs and none comes."""
-_COLLECT_EVERY = 200
+_COLLECT_EVERY = 25
 """The garbage collector runs after so many cycles instead of in each."""
 
 Progress = Callable[[int, int], None]

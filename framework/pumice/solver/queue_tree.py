@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pumice.model.facts import Queue
 from pumice.model.job import Job
-from pumice.model.queues import queue_path
 from pumice.session.heap import LiveHeap
+from pumice.solver.queue_branches import Branch, BranchOrder
 from pumice.solver.ranked_jobs import Entry, RankedJobs, RankedLeaf, UidLimit
 
 if TYPE_CHECKING:
@@ -22,26 +22,6 @@ def takes_jobs(session: Session, name: str) -> bool:
     if queue is None or queue.children:
         return False
     return not queue.parent or queue.parent in session.queues
-
-
-class _Branch:
-    """One queue: its child queues, or its jobs."""
-
-    __slots__ = ("children", "dirty", "jobs", "key", "lost", "queue")
-
-    def __init__(self, queue: Queue) -> None:
-        self.queue = queue
-        self.children: LiveHeap[_Branch] | None = None
-        self.jobs: JobHeap | RankedLeaf | None = None
-        self.dirty = False
-        self.key: Any = None
-        """Its key in the order of queues, with its first job; None: not known."""
-        self.lost: tuple[Job, ...] = ()
-        """Of a leaf, for victims: the jobs taken and the one that would be the next."""
-
-    def __bool__(self) -> bool:
-        below = self.jobs if self.children is None else self.children
-        return below is not None and len(below) > 0
 
 
 class QueueTree:
@@ -63,24 +43,14 @@ class QueueTree:
         evicting: bool = False,
         placing: bool = False,
     ) -> None:
+        by_keys = (placing or evicting) and session.ledger is None and depth is None
         self._session = session
         self._victims = victims
         self._evicting = evicting
         self._depth = depth
-        self._before = session.order.fair_queue_before
-        self._branches: dict[str, _Branch] = {}
-        self._popped: dict[str, list[Job]] = {}
-        """By leaf queue: the victims taken, also when its branch is empty and removed."""
-        order = session.order
-        by_keys = (placing or evicting) and session.ledger is None and depth is None
-        self._queue_key = order.queue_key if by_keys and order.has_job_keys else None
-        self._journal = session.cluster.job_journal
-        self._seen = len(self._journal)
-        self._ties: dict[tuple[str, str], bool] = {}
-        """Which of two queues with equal keys goes first."""
-        before = self._branch_before if self._queue_key is None else self._branch_before_by_keys
-        self._branch_order: Callable[[_Branch, _Branch], bool] = before
-        self._root: LiveHeap[_Branch] = LiveHeap(self._branch_order)
+        self._order = BranchOrder(session, victims=victims, by_keys=by_keys)
+        self._branches: dict[str, Branch] = {}
+        self._root = self._order.new_heap()
         for job in jobs:
             self.push(job)
 
@@ -110,7 +80,12 @@ class QueueTree:
             if not of_queue(name) or not takes_jobs(session, name):
                 continue
             jobs = RankedLeaf(
-                entries.get(name, []), keep, session.order.job_key, limit, reverse=victims
+                entries.get(name, []),
+                keep,
+                session.order.job_key,
+                limit,
+                partial(ranking.best_until, name, last=victims),
+                reverse=victims,
             )
             for rank, job in added.get(name, ()):
                 jobs.push(job, rank)
@@ -125,7 +100,7 @@ class QueueTree:
         for first, name, jobs in sorted(leaves, key=lambda leaf: leaf[0]):
             limit.uid = first
             tree._forget_keys()
-            leaf = tree._branches[name] = _Branch(session.queues[name])
+            leaf = tree._branches[name] = Branch(session.queues[name])
             leaf.jobs = jobs
             tree._link(leaf)
             tree._mark(leaf)
@@ -147,7 +122,7 @@ class QueueTree:
         leaf = self._branches.get(queue.name)
         fresh = leaf is None
         if leaf is None:
-            leaf = self._branches[queue.name] = _Branch(queue)
+            leaf = self._branches[queue.name] = Branch(queue)
             leaf.jobs = self._new_leaf()
         assert leaf.jobs is not None
         if isinstance(leaf.jobs, LiveHeap):
@@ -165,12 +140,12 @@ class QueueTree:
         order = self._session.order
         if order.has_job_keys and not self._victims and self._depth is None:
             return order.job_heap(evicting=self._evicting)
-        return LiveHeap(self._job_before)
+        return LiveHeap(self._order.job_before)
 
     @property
     def by_keys(self) -> bool:
         """Whether queues and jobs are compared by keys."""
-        return self._queue_key is not None
+        return self._order.by_keys
 
     def pop(self) -> Job:
         """Remove the job to serve next and return it."""
@@ -179,7 +154,7 @@ class QueueTree:
         assert leaf.jobs is not None
         job = leaf.jobs.pop()
         if self._victims:
-            self._popped.setdefault(leaf.queue.name, []).append(job)
+            self._order.popped.setdefault(leaf.queue.name, []).append(job)
             leaf.lost = ()
         self._taken_from(path)
         return job
@@ -223,7 +198,7 @@ class QueueTree:
         return skipped
 
     def _staying(
-        self, path: Sequence[_Branch], kind: Callable[[Job], Hashable]
+        self, path: Sequence[Branch], kind: Callable[[Job], Hashable]
     ) -> Callable[[Job], bool]:
         """Whether no other queue goes before those of the path when a job is the first of it."""
         heaps = [self._root, *[branch.children for branch in path[:-1]]]
@@ -239,20 +214,21 @@ class QueueTree:
         return stays
 
     def _stays_next(
-        self, path: Sequence[_Branch], heaps: Sequence[LiveHeap[_Branch] | None], job: Job
+        self, path: Sequence[Branch], heaps: Sequence[LiveHeap[Branch] | None], job: Job
     ) -> bool:
-        key = self._queue_key
+        order = self._order
         for branch, heap in zip(path, heaps, strict=True):
             assert heap is not None
-            branch.key = None if key is None else key(branch.queue, job)
-            if branch.key is None or any(self._branch_order(b, branch) for b in heap.seconds):
+            branch.key = order.key_with(branch, job)
+            if branch.key is None or any(order.before(other, branch) for other in heap.seconds):
                 return False
         return True
 
-    def _path_to_next(self) -> list[_Branch]:
+    def _path_to_next(self) -> list[Branch]:
         """The branches down to the queue to serve next."""
-        path: list[_Branch] = []
-        heap: LiveHeap[_Branch] = self._root
+        self._order.forget_changed(self._branches)
+        path: list[Branch] = []
+        heap = self._root
         while True:
             top = heap.top
             if top.dirty:
@@ -264,7 +240,7 @@ class QueueTree:
                 return path
             heap = top.children
 
-    def _taken_from(self, path: list[_Branch]) -> None:
+    def _taken_from(self, path: list[Branch]) -> None:
         """Jobs were taken from the last branch of a path: those that are empty go."""
         for branch in path:
             branch.key = None
@@ -286,13 +262,14 @@ class QueueTree:
     def clear(self) -> None:
         """Remove all jobs."""
         self._branches.clear()
-        self._root = LiveHeap(self._branch_order)
+        self._root = self._order.new_heap()
 
-    def _link(self, branch: _Branch) -> None:
+    def _link(self, branch: Branch) -> None:
         """Hang a new branch below its parent, making ancestors as needed.
 
         A queue whose parent is unknown is at the top, as in ``queue_path``.
         """
+        self._order.forget_changed(self._branches)
         queues = self._session.queues
         while (name := branch.queue.parent) and name in queues:
             parent = self._branches.get(name)
@@ -300,88 +277,20 @@ class QueueTree:
                 assert parent.children is not None
                 parent.children.push(branch)
                 return
-            parent = self._branches[name] = _Branch(queues[name])
-            parent.children = LiveHeap(self._branch_order, [branch])
+            parent = self._branches[name] = Branch(queues[name])
+            parent.children = self._order.new_heap()
+            parent.children.push(branch)
             branch = parent
         self._root.push(branch)
 
-    def _mark(self, branch: _Branch | None) -> None:
+    def _mark(self, branch: Branch | None) -> None:
         while branch is not None:
             branch.dirty, branch.key = True, None
             branch = self._branches.get(branch.queue.parent)
 
-    # -- comparisons
-
-    def _job_before(self, left: Job, right: Job) -> bool:
-        before = self._session.order.job_before(left, right)
-        return not before if self._victims else before
-
-    def _branch_before_by_keys(self, left: _Branch, right: _Branch) -> bool:
-        """The same as :meth:`_branch_before`, with keys that are computed once for each change."""
-        if self._seen != len(self._journal):
-            self._forget_changed()
-        l_key = self._new_key(left) if left.key is None else left.key
-        r_key = self._new_key(right) if right.key is None else right.key
-        if l_key is None or r_key is None:
-            return self._branch_before(left, right)
-        if l_key != r_key:
-            return bool(l_key < r_key)
-        pair = left.queue.name, right.queue.name
-        first = self._ties.get(pair)
-        if first is None:
-            first = self._ties[pair] = self._branch_before(left, right)
-        return first
-
-    def _new_key(self, branch: _Branch) -> Any:
-        """The key of a queue with its first job; None: it is empty, or the plugin abstains."""
-        assert self._queue_key is not None
-        job = _first(branch)[1]
-        branch.key = None if job is None else self._queue_key(branch.queue, job)
-        return branch.key
-
     def _forget_keys(self) -> None:
         for branch in self._branches.values():
             branch.key = None
-
-    def _forget_changed(self) -> None:
-        """Forget the keys of queues in which a job has changed, and of those above them."""
-        journal, queues = self._journal, self._session.queues
-        for name in {job.queue for job in journal[self._seen :]}:
-            # A queue whose jobs do not wait has no branch; a queue above it may have one.
-            for above in queue_path(queues, name):
-                branch = self._branches.get(above.name)
-                if branch is not None:
-                    branch.key = None
-        self._seen = len(journal)
-
-    def _branch_before(self, left: _Branch, right: _Branch) -> bool:
-        victims = self._victims
-        l_leaf, l_job = _first(left)
-        if l_job is None:
-            return not victims
-        r_leaf, r_job = _first(right)
-        if r_job is None:
-            return victims
-        if victims:
-            l_lost, r_lost = self._lost(l_leaf, l_job), self._lost(r_leaf, r_job)
-            return not self._before(left.queue, right.queue, None, None, l_lost, r_lost)
-        return self._before(left.queue, right.queue, l_job, r_job, (), ())
-
-    def _lost(self, leaf: _Branch, job: Job) -> tuple[Job, ...]:
-        """The jobs taken from a leaf and this one: the same tuple until another is the next."""
-        if not leaf.lost or leaf.lost[-1] is not job:
-            leaf.lost = (*self._popped.get(leaf.queue.name, ()), job)
-        return leaf.lost
-
-
-def _first(branch: _Branch) -> tuple[_Branch, Job | None]:
-    """The leaf that is served first below a branch, and its first job; None: it is empty."""
-    while branch.children is not None:
-        child = branch.children.peek()
-        if child is None:
-            return branch, None
-        branch = child
-    return branch, None if branch.jobs is None else branch.jobs.peek()
 
 
 def _first_uid(

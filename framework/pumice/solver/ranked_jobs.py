@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,9 @@ class RankedJobs:
         self._by_queue: dict[str, list[Entry]] = {}
         self._by_uid: dict[str, list[Job]] = {}
         """The same jobs in the order of their uids."""
+        self._best_of: dict[tuple[str, bool], list[Entry]] = {}
+        """By queue, and whether the last is wanted: the best of the first jobs by uid, for the
+        first one, the first two and so on, as far as it was asked for."""
         self._rank_of: dict[str, Any] = {}
         self._changes = JobCursor(session.cluster.job_journal)
         key = session.order.job_rank
@@ -43,21 +46,41 @@ class RankedJobs:
             jobs.sort(key=_uid)
 
     def refresh(self) -> dict[str, list[Entry]]:
-        """The entries of each queue as they are now; not to be changed."""
+        """The entries of each queue as they are now; the lists are never changed again."""
+        replaced: set[str] = set()
         for job in self._changes.changed():
-            self._update(job)
+            self._update(job, replaced)
         return self._by_queue
 
     def first_uid(self, queue: str, keep: Callable[[Job], bool]) -> str | None:
         """The smallest uid among the jobs of a queue that ``keep`` accepts."""
         return next((job.uid for job in self._by_uid.get(queue, ()) if keep(job)), None)
 
-    def _update(self, job: Job) -> None:
+    def best_until(self, queue: str, uid: str, *, last: bool) -> Entry | None:
+        """The first to serve of a queue among the jobs up to a uid; ``last``: the last one."""
+        jobs = self._by_uid.get(queue, [])
+        count = bisect_right(jobs, uid, key=_uid)
+        if not count:
+            return None
+        best, rank_of = self._best_of.setdefault((queue, last), []), self._rank_of
+        for job in islice(jobs, len(best), count):
+            entry = rank_of[job.uid], job
+            if best and (best[-1][0] > entry[0] if last else best[-1][0] < entry[0]):
+                entry = best[-1]
+            best.append(entry)
+        return best[count - 1]
+
+    def _update(self, job: Job, replaced: set[str]) -> None:
         old = self._rank_of.get(job.uid)
         new = self._session.order.job_rank(job) if self._member(job) else None
         if old == new:
             return
-        entries = self._by_queue.setdefault(job.queue, [])
+        if job.queue not in replaced:  # trees hold the lists
+            replaced.add(job.queue)
+            self._by_queue[job.queue] = self._by_queue.get(job.queue, []).copy()
+            for last in (False, True):
+                self._best_of.pop((job.queue, last), None)
+        entries = self._by_queue[job.queue]
         if (old is None) != (new is None):
             jobs = self._by_uid.setdefault(job.queue, [])
             place = bisect_left(jobs, job.uid, key=_uid)
@@ -97,6 +120,7 @@ class RankedLeaf:
     __slots__ = (
         "_accepted",
         "_added",
+        "_best_until",
         "_entries",
         "_first",
         "_keep",
@@ -112,11 +136,14 @@ class RankedLeaf:
         keep: Callable[[Job], bool],
         key: Callable[[Job], Any],
         limit: UidLimit,
+        best_until: Callable[[str], Entry | None],
         *,
         reverse: bool,
     ) -> None:
+        """``best_until`` answers the next entry among the jobs up to a uid."""
         self._limit = limit
-        self._entries = entries.copy()
+        self._best_until = best_until
+        self._entries = entries
         self._keep = keep
         self._key = key
         self._reverse = reverse
@@ -143,6 +170,9 @@ class RankedLeaf:
         limit = self._limit.uid
         if limit is None or entry[1].uid <= limit:
             return entry
+        best = self._best_until(limit)
+        if best is None or keep(best[1]):
+            return best
         later = range(self._position + step, -1 if self._reverse else len(entries), step)
         among = (entries[position] for position in later)
         return next((entry for entry in among if entry[1].uid <= limit and keep(entry[1])), None)

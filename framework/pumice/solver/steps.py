@@ -153,16 +153,8 @@ class Steps:
 
     def _new_sequence(self, recorded: Iterable[str] = ()) -> VictimSequence:
         victims = self._rules.victims(self._job)
-        return VictimSequence(victims, self._batches, recorded, may_evict=self._may_evict)
-
-    def _may_evict(self, tasks: list[Task]) -> bool:
-        session = self._session
-        guard, claimant = session.evictions, session.jobs[self._job.uid]
-        # A victim that finds another place counts as unharmed; plans are checked again.
-        moves = self._rules.only_moves or self._rules.allow_consolidating
-        return not guard.active or not any(
-            guard.objection(claimant, task, moves=moves) for task in tasks
-        )
+        may_evict = _may_evict(self._session, self._rules, self._job)
+        return VictimSequence(victims, self._batches, recorded, may_evict=may_evict)
 
     def _has_visit(self, position: int) -> bool:
         sequence = self._sequence
@@ -295,3 +287,17 @@ class Steps:
         """Undo everything but the first evictions."""
         self._statement.rollback(count)
         del self._evicted[count:]
+
+
+def _may_evict(session: Session, rules: Rules, job: Job) -> Callable[[list[Task]], bool]:
+    """Whether the promises of evictions let tasks be evicted for a job."""
+    guard, claimant = session.evictions, session.jobs[job.uid]
+    # A victim that finds another place counts as unharmed; plans are checked again.
+    moves = rules.only_moves or rules.allow_consolidating
+
+    def may_evict(tasks: list[Task]) -> bool:
+        return not guard.active or not any(
+            guard.objection(claimant, task, moves=moves) for task in tasks
+        )
+
+    return may_evict

@@ -1,9 +1,12 @@
 """The solver as a third-party action uses it: plans, validators, budgets, no trace."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from pumice import Action
+from pumice._gc import gc_paused
 from pumice.backends.memory import MemoryBackend
 from pumice.config import policy_from_dict
 from pumice.model.facts import SubGroup
@@ -13,6 +16,7 @@ from pumice.solver import Solver
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.queue_tree import QueueTree
 from pumice.solver.search import sorted_rows
+from pumice.solver.steps import Steps
 from pumice_builtin_plugins.priority import Priority
 from tests.framework._build import World, pipelined, policy
 from tests.framework.solver._search import FAIR, GOING, MOVED, Search, crowded
@@ -28,6 +32,17 @@ class TestPlans:
         assert search.evictions(statement) == ["v3-0", "v2-0"]
         assert search.status("x-0") is TaskStatus.PIPELINED
         assert search.status("v0-0") is TaskStatus.RUNNING
+
+    def test_a_search_leaves_nothing_to_the_garbage_collector(self):
+        world = crowded(2)
+        world.job("x", "a", ask(gpu=4))
+        search = Search(world, bystanders=True)
+        gc.collect()
+        with gc_paused():
+            assert search.solve("x") is None
+            left = [made for made in gc.get_objects() if isinstance(made, (Steps, QueueTree))]
+        assert search.solver.considered
+        assert not left
 
     def test_nothing_is_decided_before_the_commit(self):
         world = crowded()
