@@ -24,16 +24,16 @@ class Prospects:
     """
 
     def __init__(self, session: Session, tree: QueueTree) -> None:
-        kinds = Kinds.of_session(session)
         self._tree = tree
+        self._kind_of = Kinds.of_session(session).of
         self._kinds: dict[str, Hashable] = {}
-        """By uid of a job. Without keys every job has a kind of its own."""
+        """By uid of a job, as far as they were needed."""
         self._left: dict[Hashable, int] = {}
         """By kind: how many jobs are left."""
-        for job in tree:
-            self._add(job, kinds.of(job) if tree.by_keys else job.uid)
-        self._open = len(self._kinds)
+        self._open = 0
         """How many jobs are left of which none like them has failed."""
+        self._counted = False
+        """Whether they have been counted; that is done when the first job fails."""
         self._lost: set[Hashable] = set()
         self._lost_for_now: list[Job] = []
         self._singly: dict[str, int] = {}
@@ -41,16 +41,12 @@ class Prospects:
         self._journal = session.cluster.job_journal
         self._seen = len(self._journal)
 
-    def _add(self, job: Job, kind: Hashable) -> None:
-        self._kinds[job.uid] = kind
-        self._left[kind] = self._left.get(kind, 0) + 1
-
     def __iter__(self) -> Iterator[Job]:
         tree, queue = self._tree, ""
         while tree:
             if self._seen != len(self._journal):
                 self._reopen()
-            if not self._open:
+            if self._counted and not self._open:
                 jobs = list(tree)
                 tree.clear()
                 yield from jobs
@@ -66,7 +62,7 @@ class Prospects:
     def _pop_run(self, queue: str) -> list[Job]:
         """The next jobs of the queue from which the last one came, as far as they must fail."""
         lost, kinds = self._lost, self._kinds
-        first = self._tree.first_of(queue)
+        first = self._tree.first_of(queue) if lost else None
         if first is None or kinds[first.uid] not in lost:
             return []
         singly = self._singly.get(queue, 0)
@@ -79,10 +75,27 @@ class Prospects:
         return run
 
     def kind(self, job: Job) -> Hashable:
-        """What the job has in common with those like it."""
-        return self._kinds[job.uid]
+        """What the job has in common with those like it; its uid, if there are none.
+
+        Without keys every job has a kind of its own.
+        """
+        kind = self._kinds.get(job.uid)
+        if kind is None:
+            kind = self._kind_of(job) if self._tree.by_keys else job.uid
+            self._kinds[job.uid] = kind
+        return kind
+
+    def _count(self) -> None:
+        """Count the jobs that are left, by kind."""
+        kind = self.kind
+        for job in self._tree:
+            of_kind = kind(job)
+            self._left[of_kind] = self._left.get(of_kind, 0) + 1
+        self._open, self._counted = sum(self._left.values()), True
 
     def _take(self, job: Job) -> None:
+        if not self._counted:
+            return
         kind = self._kinds[job.uid]
         self._left[kind] -= 1
         if kind not in self._lost:
@@ -90,21 +103,25 @@ class Prospects:
 
     def put_back(self, job: Job) -> None:
         """The job wants another turn; it is like no other now."""
-        self._add(job, job.uid)
-        self._open += 1
+        self._kinds[job.uid] = job.uid
+        if self._counted:
+            self._left[job.uid] = 1
+            self._open += 1
         self._tree.push(job)
 
     def lose(self, job: Job, *, for_now: bool = False) -> None:
         """Jobs like this one fail; ``for_now``: as long as no task changes its status."""
-        kind = self._kinds[job.uid]
+        kind = self.kind(job)
         if kind in self._lost:
             return
+        if not self._counted:
+            self._count()
         if for_now:
             if self._seen != len(self._journal):
                 self._reopen()
             self._lost_for_now.append(job)
         self._lost.add(kind)
-        self._open -= self._left[kind]
+        self._open -= self._left.get(kind, 0)
 
     def _reopen(self) -> None:
         """What failed for now may succeed after a change."""
@@ -112,5 +129,5 @@ class Prospects:
         for job in self._lost_for_now:
             kind = self._kinds[job.uid]
             self._lost.discard(kind)
-            self._open += self._left[kind]
+            self._open += self._left.get(kind, 0)
         self._lost_for_now.clear()

@@ -94,16 +94,17 @@ class BranchOrder:
 
     def forget_changed(self, branches: Mapping[str, Branch]) -> None:
         """Forget the keys of queues in which a job has changed, and of those above them."""
-        journal, queues = self._journal, self._queues
-        if self._seen == len(journal) or self._queue_key is None:
+        journal, seen, queues = self._journal, self._seen, self._queues
+        end = len(journal)
+        if seen == end or self._queue_key is None:
             return
-        for name in {job.queue for job in journal[self._seen :]}:
+        self._seen = end
+        for name in {job.queue for job in journal[seen:]}:
             # A queue whose jobs do not wait has no branch; a queue above it may have one.
             for above in queue_path(queues, name):
                 branch = branches.get(above.name)
                 if branch is not None:
                     branch.key = None
-        self._seen = len(journal)
 
     def _before_by_keys(self, left: Branch, right: Branch) -> bool:
         """The same as :meth:`_before`, with keys that are computed once for each change."""

@@ -31,7 +31,10 @@ class TaskBatches:
         """
         if len(job.sub_jobs) == 1:
             (only,) = job.sub_jobs.values()
-            return self._next_of(job, only, only.min_available - active_count(only), real)
+            candidates = _candidates(only, real)
+            if len(candidates) < 2:
+                return candidates
+            return self._best(job, candidates, only.min_available - active_count(only))
         pod_sets = self.sorted_pod_sets(job)
         missing = [p.min_available - active_count(p) for p in pod_sets]
         wanted = max(sum(1 for count in missing if count > 0), 1)
@@ -39,23 +42,14 @@ class TaskBatches:
         for pod_set, lacking in zip(pod_sets, missing, strict=True):
             if taken == wanted:
                 break
-            part = self._next_of(job, pod_set, lacking, real)
+            part = self._best(job, _candidates(pod_set, real), lacking)
             if part:
                 batch += part
                 taken += 1
         return batch
 
-    def _next_of(self, job: Job, pod_set: SubJob, lacking: int, real: bool) -> list[Task]:
+    def _best(self, job: Job, candidates: list[Task], lacking: int) -> list[Task]:
         """The best candidates of a pod set: as many as it lacks, or one."""
-        candidates = [
-            task
-            for task in pod_set.tasks.values()
-            if (
-                not task.gated
-                if task.status is _PENDING
-                else not real and _is_simulated_victim(task)
-            )
-        ]
         if len(candidates) < 2:
             return candidates
         return _roles_first(job, self.sorted_tasks(candidates), add=True)[: max(lacking, 1)]
@@ -85,6 +79,8 @@ class TaskBatches:
 
     def to_evict(self, job: Job) -> tuple[list[Task], bool]:
         """One task above the minimum, or all tasks; and whether the job has more after them."""
+        if len(job.tasks) == 1 == len(job.sub_jobs):
+            return active_tasks(job), False
         pod_sets = self.sorted_pod_sets(job)[::-1]
         surplus = any(active_count(p) > p.min_available for p in pod_sets)
         batch: list[Task] = []
@@ -138,6 +134,15 @@ def _roles_first(job: Job, tasks: list[Task], *, add: bool) -> list[Task]:
         (needed if lacking[task.role] > 0 else others).append(task)
         lacking[task.role] -= 1
     return needed + others
+
+
+def _candidates(pod_set: SubJob, real: bool) -> list[Task]:
+    """The tasks of a pod set that may be placed; in a simulation also those that it evicted."""
+    return [
+        task
+        for task in pod_set.tasks.values()
+        if (not task.gated if task.status is _PENDING else not real and _is_simulated_victim(task))
+    ]
 
 
 def _is_simulated_victim(task: Task) -> bool:

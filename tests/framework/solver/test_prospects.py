@@ -143,5 +143,9 @@ def test_a_job_whose_class_cannot_be_told_is_like_no_other_and_says_so():
         world.job(f"j{number}", queue="q", tasks=1, cpu=1)
     session = world.session(policy([Odd, FairShare], actions=[], on_plugin_error="isolate"))
     tree = QueueTree(session, session.jobs.values(), placing=True)
-    assert [job.name for job in Prospects(session, tree)] == ["j0", "j1", "j2"]
+    prospects, names = Prospects(session, tree), []
+    for job in prospects:
+        names.append(job.name)
+        prospects.lose(job)
+    assert names == ["j0", "j1", "j2"]
     assert all("no key" in job.plugin_errors[0] for job in session.jobs.values())
