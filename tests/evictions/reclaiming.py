@@ -21,10 +21,10 @@ def check_reclaiming(cycle: Cycle, plans: Mapping[str, list[Any]]) -> None:
             gang = pod.gang
             if gang is None or pod.key in cycle.promises:
                 continue
-            if cycle.rules.min_runtime:
-                _check_min_runtime(cycle, gang, claimant, eviction)
             left = surplus.setdefault(gang.uid, gang.running() - gang.minimum)
             surplus[gang.uid] = left - 1
+            if cycle.rules.min_runtime and left <= 0:
+                _check_min_runtime(cycle, gang, claimant, eviction)
             if gang.queue != claimant.queue and left >= 0:
                 _check_share(cycle, gang, claimant, held, eviction)
             counted = pod.counted(cluster.nodes.get(eviction.node))
@@ -74,8 +74,6 @@ def _check_min_runtime(cycle: Cycle, gang: Gang, claimant: Gang, eviction: Any) 
         return
     runtime = _min_runtime(cycle, gang.queue, claimant.queue)
     if cycle.now >= gang.last_start + runtime:
-        return
-    if len(gang.pods) > gang.minimum and len(cycle.staying(gang)) >= gang.minimum:
         return
     ran = cycle.now - gang.last_start
     detail = f"{eviction.task}, {eviction.action} for {claimant.uid}, {ran:g} of {runtime:g} s"

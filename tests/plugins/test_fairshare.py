@@ -97,11 +97,21 @@ class TestShares:
         world.open("fairshare")
         assert world.shares("d1", "d2", "a", "b", "c") == [4, 3, 3, 1, 3]
 
-    def test_a_waiting_gpu_memory_request_weighs_one_gpu_per_100_mib(self, world):
+    def test_a_waiting_gpu_memory_request_weighs_by_the_smallest_gpu_that_has_so_much(self, world):
+        world.node("small", gpu=8, gpu_memory=4000)
+        world.node("large", gpu=8, gpu_memory=16_000)
+        for queue, memory in (("a", 2000), ("b", 8000), ("c", 20_000)):
+            world.queue(queue)
+            pod = ask(gpu_memory=memory, annotations={"gpu-fraction-num-devices": "2"})
+            world.job(f"j{queue}", queue, pod)
+        world.open("fairshare")
+        assert world.shares("a", "b", "c") == [1, 1, 2]
+
+    def test_as_upstream_it_weighs_one_gpu_per_100_mib(self, world):
         world.node(gpu=8, gpu_memory=16_000)
         world.queue("a")
         world.job("j", "a", ask(gpu_memory=400))
-        world.open("fairshare")
+        world.open("fairshare", upstreamGpuMemory=True)
         assert world.shares("a") == [4]
 
     def test_a_placed_gpu_memory_request_weighs_what_it_takes_of_its_node(self, world):

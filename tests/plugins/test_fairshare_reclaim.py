@@ -194,7 +194,7 @@ class TestEvictionUnits:
 
     def test_a_waiting_request_of_gpu_memory_involves_gpus(self, world):
         unit = self.unit(world, ask(gpu_memory=50), pending=True)
-        assert unit == ((100, 1000, 500), {0, 1, 2})
+        assert unit == ((100, 1000, 1000), {0, 1, 2}), "no node states how much its GPUs have"
 
     def test_each_resource_is_charged_to_the_queue_that_loses_it(self):
         queues = leaves(3, 3, 2, p2=(2, 2, 3))
@@ -239,9 +239,9 @@ class TestCanReclaim:
 
     def test_gpu_memory_weighs_by_the_smallest_gpu(self, world):
         world.node(gpu=4, gpu_memory=16_000)
-        world.queue("a", 4)
-        world.job("small", "a", ask(gpu_memory=400))
-        world.job("large", "a", ask(gpu_memory=2000))
+        world.queue("a", 0.5, limit=0.5)
+        world.job("small", "a", ask(gpu_memory=8000))
+        world.job("large", "a", ask(gpu_memory=9000))
         world.open("fairshare")
         assert self.can(world, "small")
         assert not self.can(world, "large")

@@ -100,6 +100,12 @@ class FairShare(Plugin):
             description="Refuse every placement beyond a limit, whichever plugins and actions "
             "the policy has; KAI leaves that to its filters.",
         )
+        upstream_gpu_memory: bool = Field(
+            False,
+            alias="upstreamGpuMemory",
+            description="Copy KAI's flaw that a waiting pod which asks for GPU memory counts as "
+            "one GPU for each 100 MiB; else the smallest GPU that has so much counts.",
+        )
         window: Duration = Field(
             0.0,
             alias="usage.windowSize",
@@ -138,7 +144,9 @@ class FairShare(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         session = self.session
-        self._quantities = TaskQuantities(session)
+        self._quantities = TaskQuantities(
+            session, upstream_gpu_memory=self.options.upstream_gpu_memory
+        )
         self._jobs = JobQuantities(session, self._quantities)
         self._order = QueueOrder(cached=session.uses("queue_books"))
         self._total = self._quantities.cluster_total(session)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pumice import ALLOCATED_STATUSES, USED_STATUSES, Job, Resource, Session, Task, TaskStatus
-from pumice.gpu import AMD_GPU, GPU, mig_gpus
+from pumice.gpu import AMD_GPU, GPU, gpu_memory, mig_gpus
 from pumice.kube import is_healthy
 
 Quantities = tuple[int, int, int]
@@ -30,7 +30,9 @@ _GPU_WORKER = "node-role.kubernetes.io/gpu-worker"
 class TaskQuantities:
     """The quantities of tasks, by what they are counted for."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, upstream_gpu_memory: bool = False) -> None:
+        """``upstream_gpu_memory``: where the smallest GPU of the cluster is not stated, it is
+        taken for one of 100 MiB."""
         self._nodes = session.nodes
         self._gpu_weights = [
             (position, 1 if name in (GPU, AMD_GPU) else mig_gpus(name))
@@ -38,7 +40,12 @@ class TaskQuantities:
             if name in (GPU, AMD_GPU) or mig_gpus(name)
         ]
         smallest = session.cluster.inventory.min_node_gpu_memory
-        self._min_gpu_memory = _MIN_GPU_MEMORY if smallest is None else smallest
+        if smallest is None and upstream_gpu_memory:
+            smallest = _MIN_GPU_MEMORY
+        self._smallest_gpu = smallest
+        """MiB of the smallest GPU, where it is stated; 0 or less: GPU memory counts nothing."""
+        self._gpu_sizes = _gpu_sizes(session) if smallest is None else ()
+        """MiB of the GPUs of the nodes, the smallest first."""
         self._quotas: dict[int, tuple[Task, Quantities]] = {}
         """By the identity of a task."""
         self._equal: dict[int, Quantities] = {}
@@ -66,12 +73,17 @@ class TaskQuantities:
         return sum(vector[position] * weight for position, weight in self._gpu_weights)
 
     def request(self, task: Task) -> Quantities:
-        """What a pending task requests; GPU memory counts by the cluster's smallest GPU."""
-        quota = self.quota(task)
-        if task.gpu.kind != "memory" or self._min_gpu_memory <= 0:
+        """What a pending task requests; GPU memory counts by the smallest GPU that has so much."""
+        quota, smallest = self.quota(task), self._smallest_gpu
+        if task.gpu.kind != "memory":
+            return quota
+        if smallest is None:
+            fitting = (size for size in self._gpu_sizes if size >= task.gpu.memory)
+            return quota[0], quota[1], task.gpu.accepted_milli(next(fitting, task.gpu.memory))
+        if smallest <= 0:
             return quota
         memory = task.gpu.devices * task.gpu.memory
-        return quota[0], quota[1], quota[2] + round(memory * 1000 / self._min_gpu_memory)
+        return quota[0], quota[1], quota[2] + round(memory * 1000 / smallest)
 
     def accepted(self, task: Task) -> Quantities:
         """What a task holds on its node; GPU memory counts by the GPUs of that node."""
@@ -154,12 +166,23 @@ class TaskQuantities:
 
     def allocated_and_pending(self, session: Session) -> np.ndarray:
         """One row per job of a session that was just opened: allocated, then pending requests."""
-        name = ("fairshare", self._min_gpu_memory)
+        name = ("fairshare", self._smallest_gpu, self._gpu_sizes)
         return session.cluster.snapshot_cache.of_jobs(name, self._job_row, width=2 * len(NAMES))
 
     def _job_row(self, job: Job) -> tuple[int, ...]:
         pending = job.by_status[TaskStatus.PENDING].values()
         return *self.allocated(job), *self.total_request([t for t in pending if not t.gated])
+
+
+def _gpu_sizes(session: Session) -> tuple[int, ...]:
+    facts = session.nodes.facts
+
+    def stated(row: int) -> int:
+        memory, is_stated = gpu_memory(facts[row])
+        return memory if is_stated else 0
+
+    column = session.cluster.snapshot_cache.of_nodes("gpu_memory", stated)
+    return tuple(sorted({memory for memory in column.tolist() if memory}))
 
 
 def own_schedulers(params: Mapping[str, Any], names: Collection[str]) -> frozenset[str]:

@@ -10,6 +10,8 @@ from pumice.config.settings import AS_UPSTREAM
 from pumice.errors import PolicyError, PumiceError
 from pumice.scenarios.params import with_params
 
+GPU_MEMORY = {"upstreamGpuMemory": True}
+
 
 def kai(**config: Any) -> dict[str, Any]:
     return translate(config, "kai")
@@ -54,7 +56,7 @@ class TestKai:
     def test_arguments_become_options_and_a_table_of_options_wins(self) -> None:
         entry = {"name": "proportion", "arguments": {"kValue": "0.5", "a": "1"}}
         policy = kai(tiers=[{"plugins": [entry]}], plugin={"proportion": {"a": "2"}})
-        assert policy["plugin"] == {"fairshare": {"kValue": "0.5", "a": "2"}}
+        assert policy["plugin"] == {"fairshare": {"kValue": "0.5", "a": "2", **GPU_MEMORY}}
 
     def test_tables_of_options_are_renamed(self) -> None:
         policy = kai(
@@ -62,7 +64,11 @@ class TestKai:
             plugin={"predicates": {"x": 1}, "minruntime": {"y": 2}},
             action={"stalegangeviction": {"defaultStalenessGracePeriod": "5m"}},
         )
-        assert policy["plugin"] == {"kai_predicates": {"x": 1}, "minruntime": {"y": 2}}
+        assert policy["plugin"] == {
+            "kai_predicates": {"x": 1},
+            "minruntime": {"y": 2},
+            "fairshare": GPU_MEMORY,
+        }
         assert policy["action"] == {"evict_stale_gangs": {"defaultStalenessGracePeriod": "5m"}}
 
     def test_searches_account_as_upstream_by_default(self) -> None:
@@ -83,7 +89,8 @@ class TestKai:
 
     def test_the_window_of_usage_is_the_fair_shares_option(self) -> None:
         usage = {"clientType": "prometheus", "usageParams": {"windowSize": "1d", "other": 1}}
-        assert kai(usageDBConfig=usage)["plugin"] == {"fairshare": {"usage.windowSize": "1d"}}
+        options = kai(usageDBConfig=usage)["plugin"]["fairshare"]
+        assert options == {"usage.windowSize": "1d", **GPU_MEMORY}
 
     def test_what_is_empty_stands_for_the_default(self) -> None:
         policy = kai(actions="", tiers=[])

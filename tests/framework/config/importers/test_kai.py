@@ -42,6 +42,7 @@ tiers:
   - name: topology
   - name: snapshot
 """
+GPU_MEMORY = {"upstreamGpuMemory": True}
 PRIORITY = {"name": "priority", "enable": ["job_order"]}
 
 
@@ -100,7 +101,7 @@ tiers:
     assert policy == {
         "actions": ["solve_reclaim", "fair_allocate"],
         "tiers": [{"plugins": ["fairshare", PRIORITY, "kai_predicates"]}],
-        "plugin": {"fairshare": {"kValue": "0.5"}},
+        "plugin": {"fairshare": {"kValue": "0.5", **GPU_MEMORY}},
         "action": {"solve_reclaim": dict.fromkeys(UPSTREAM_FLAWS, True)},
         "evictions": AS_UPSTREAM,
     }
@@ -146,7 +147,7 @@ def test_what_has_no_effect_or_is_unknown_is_noted():
         arguments={"reclaimerUtilizationMultiplier": "2", "kValue": "much"},
     )
     assert names(policy) == ["fairshare"]
-    assert "plugin" not in policy
+    assert policy["plugin"] == {"fairshare": GPU_MEMORY}
     assert texts(notes) == [
         "schedulerPeriod: KAI does not know it",
         "tiers[0].plugins[0].disableJobOrder: without effect, in KAI too",
@@ -172,7 +173,7 @@ def test_plugins_that_kai_does_not_have_and_second_ones_are_left_out():
 def test_arguments_of_parts_that_are_not_installed_stay(catalog):
     text = "tiers: [{plugins: [{name: proportion, arguments: {kValue: much}}]}]"
     policy, _ = import_kai(text, catalog=catalog)
-    assert policy["plugin"] == {"fairshare": {"kValue": "much"}}
+    assert policy["plugin"] == {"fairshare": {"kValue": "much", **GPU_MEMORY}}
 
 
 def test_usage_is_recorded_by_pumice():
@@ -193,6 +194,7 @@ usageDBConfig:
         "usage.tumblingWindowStartTime": 60.0,
         "usage.windowSize": "7d",
         "usage.queryResolution": "30s",
+        **GPU_MEMORY,
     }
     assert len(notes) == 1
     assert "records what queues use" in str(notes[0])
@@ -203,7 +205,7 @@ usageDBConfig:
 def test_a_cron_window_slides():
     rest = "usageDBConfig: {usageParams: {windowType: cron, cronString: '0 0 * * *'}}\n"
     policy, notes = imported("proportion", rest=rest)
-    assert policy["plugin"]["fairshare"] == {"usage.windowSize": "7d"}
+    assert policy["plugin"]["fairshare"] == {"usage.windowSize": "7d", **GPU_MEMORY}
     assert "cron" in texts(notes)[0]
 
 
@@ -261,7 +263,10 @@ def test_a_shard_that_says_nothing_is_the_operators_default():
         "nominatednode", "dynamicresources", "minruntime", "topology", "snapshot", "gpupack",
         "nodeplacement", "gpusharingorder",
     ]  # fmt: skip
-    assert policy["plugin"] == {"nodeplacement": {"gpu": "binpack", "cpu": "binpack"}}
+    assert policy["plugin"] == {
+        "nodeplacement": {"gpu": "binpack", "cpu": "binpack"},
+        "fairshare": GPU_MEMORY,
+    }
     policy_from_dict(policy)
 
 
@@ -286,7 +291,7 @@ def test_runtimes_depths_and_k_become_options():
         "defaultPreemptMinRuntime": "5m",
         "defaultReclaimMinRuntime": "1h",
     }
-    assert policy["plugin"]["fairshare"] == {"kValue": "0.5"}
+    assert policy["plugin"]["fairshare"] == {"kValue": "0.5", **GPU_MEMORY}
     assert policy["action"]["solve_reclaim"]["queueDepth"] == 3
 
 

@@ -66,6 +66,10 @@ def translate_kai(config: Mapping[str, Any], *, where: str) -> dict[str, Any]:
         if name in result["actions"]:
             for option in UPSTREAM_FLAWS:
                 action.setdefault(name, {}).setdefault(option, True)
+    if "fairshare" in [
+        entry.get("name") if isinstance(entry, dict) else entry for entry in entries
+    ]:
+        plugin.setdefault("fairshare", {}).setdefault("upstreamGpuMemory", True)
     usage = dict(_table(config.get("usageDBConfig"), where, "usageDBConfig"))
     for name, value in _table(usage.get("usageParams"), where, "usageDBConfig.usageParams"):
         if name in _USAGE:
