@@ -25,6 +25,7 @@ WRONG = {
     "limit_and_gpu_fractions": {"preset": "volcano"},
     "moved_once": {"preset": "volcano"},
     "needless_victim": {"evictions": {"minimal": False}},
+    "needed_beside_a_promised_pod": {"evictions": {"protected": False}},
     "no_eviction_is_reversed": {"evictions": {"monotone": False}},
     "placed_in_this_cycle": {"preset": "kai"},
     "queue_within_its_share": {"preset": "volcano"},

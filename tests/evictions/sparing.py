@@ -60,11 +60,13 @@ def _fits_back(
         if over_capacity(cluster.nodes[name], present[name].values()):
             return ""
     back = {pod.key for pod in pods}
-    for key, name in cycle.promises.items():
-        if key not in present[name] or key in back:
-            continue
-        if cluster.filters.refusal(cluster.pods[key], cluster.nodes[name], present):
-            return ""
+    promised = {
+        key: name
+        for key, name in cycle.promises.items()
+        if key in present[name] and key not in back
+    }
+    if not _can_come(cycle, promised, present):
+        return ""
     used = cycle.usage(present)
     if any(cycle.over_limit(pod, pod.node, used) for pod in pods):
         return ""
@@ -73,6 +75,27 @@ def _fits_back(
         if same and cycle.shares.above(claimant.queue, used[claimant.queue]):
             return "spareable-share"
     return "spareable"
+
+
+def _can_come(cycle: Cycle, promised: dict[str, str], present: Placement) -> bool:
+    """Whether the promised pods pass the filters, one after another in some order."""
+    pods, nodes, filters = cycle.cluster.pods, cycle.cluster.nodes, cycle.cluster.filters
+    here = {
+        name: {key: pod for key, pod in held.items() if key not in promised}
+        for name, held in present.items()
+    }
+    waiting = dict(promised)
+    while waiting:
+        came = [
+            key
+            for key, name in waiting.items()
+            if not filters.refusal(pods[key], nodes[name], here)
+        ]
+        if not came:
+            return False
+        name = waiting.pop(came[0])
+        here[name][came[0]] = pods[came[0]]
+    return True
 
 
 def _check_needless(cycle: Cycle, claimant: Gang, evictions: list[Any], at_plan: Placement) -> None:

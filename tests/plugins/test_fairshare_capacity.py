@@ -49,6 +49,39 @@ class TestCapacity:
         world.open("fairshare")
         assert self.refusal(world, "j") is None
 
+    @pytest.mark.parametrize("point", ["is_job_over_queue_capacity", "allocatable"])
+    def test_gpu_memory_counts_by_the_largest_gpu_before_placing(self, world, point):
+        for name, memory in (("small", 4000), ("large", 16_000)):
+            world.node(name, gpu=8, gpu_memory=memory)
+        world.queue("a", limit=0.25)
+        for memory in (4000, 5000):
+            world.job(f"j{memory}", "a", ask(gpu_memory=memory))
+        world.open("fairshare")
+        if point == "allocatable":
+            queue, tasks = world.session.queues["a"], world.session.cluster.tasks
+            answers = [world.session.ask.allocatable(queue, task) for task in tasks.values()]
+            assert answers == [True, False]
+        else:
+            assert self.refusal(world, "j4000") is None
+            assert self.refusal(world, "j5000").reason == "OverLimit"
+        world.open("fairshare", upstreamGpuMemory=True)
+        assert self.refusal(world, "j5000") is None
+
+    @pytest.mark.parametrize("enforced", [True, False])
+    def test_a_quota_holds_for_a_placement_where_limits_are_enforced(self, world, enforced):
+        world.node("small", gpu=8, gpu_memory=4000)
+        world.node("large", gpu=8, gpu_memory=16_000)
+        world.queue("a", 0.25)
+        world.job("j", "a", ask(gpu_memory=4000), preemptibility="non-preemptible")
+        world.open("fairshare", enforceLimits=enforced)
+        (task,) = world.job_of("j").tasks.values()
+        nodes = world.session.nodes
+        for name in ("small", "large"):
+            with world.session.statement() as statement:
+                row = nodes.row_of[name]
+                objection = statement.pipeline(task, row, groups=("g",))
+                assert (objection is None) == (not enforced or name == "large")
+
     def test_memory_is_limited_like_gpus(self, world):
         world.node(gpu=8)
         world.queue("a", limit=bound(INF, INF, 1500))

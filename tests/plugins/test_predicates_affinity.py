@@ -2,7 +2,7 @@
 
 import pytest
 
-from pumice.verdicts import Code
+from pumice.verdicts import Code, EvictionContext, EvictionKind
 from tests.plugins._kube import HOST, REQUIRED, ZONE, Kube, node, pod, thing
 
 NOT_NEAR = "node(s) didn't match pod affinity rules"
@@ -223,6 +223,51 @@ class TestSimulation:
     def test_plain_tasks_have_nothing_to_simulate(self):
         kube = Kube(node("a", unschedulable=True), pod("r", on="a"), pod("p"))
         assert self.simulate(kube, ["r"]) is None
+
+
+class TestPromised:
+    """What a pipelined pod has to run beside is protected."""
+
+    def kube(self, *pods, **labels):
+        return Kube(*zones(), *pods, pod("p", labels, affinity=near(term("x", ZONE))))
+
+    def reason(self, kube, name, *victims):
+        context = EvictionContext(EvictionKind.TASK_PREEMPT, None, victims=tuple(victims))
+        return kube.session.ask.protected(kube.task(name), context)
+
+    def test_the_only_one_is(self):
+        kube = self.kube(
+            pod("r", {"app": "x"}, on="a1"),
+            pod("s", {"app": "y"}, on="a1"),
+            pod("t", {"app": "x"}, on="b1"),
+        )
+        assert self.reason(kube, "r") is None
+        kube.place("p", "a2", pipeline=True)
+        assert self.reason(kube, "r").endswith(
+            "p, which was promised node a2, has to run beside it"
+        )
+        assert self.reason(kube, "s") is None
+        assert self.reason(kube, "t") is None
+
+    def test_a_bound_pod_needs_it_no_more(self):
+        kube = self.kube(pod("r", {"app": "x"}, on="a1"))
+        kube.place("p", "a2")
+        assert self.reason(kube, "r") is None
+
+    def test_of_two_one_may_go(self):
+        kube = self.kube(pod("r", {"app": "x"}, on="a1"), pod("s", {"app": "x"}, on="a2"))
+        kube.place("p", "a2", pipeline=True)
+        assert self.reason(kube, "r") is None
+        kube.evict("r")
+        assert self.reason(kube, "r", kube.task("r")) is None
+        kube.evict("s")
+        assert self.reason(kube, "s", kube.task("r"), kube.task("s"))
+
+    def test_the_first_of_a_series_needs_none(self):
+        kube = self.kube(pod("r", {"app": "x"}, on="b1"), app="x")
+        kube.evict("r")
+        kube.place("p", "a2", pipeline=True)
+        assert self.reason(kube, "r", kube.task("r")) is None
 
 
 def test_classes_differ_only_by_labels_that_matter():

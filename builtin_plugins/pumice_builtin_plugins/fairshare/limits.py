@@ -31,12 +31,20 @@ def over_limit(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | No
     return None
 
 
-def exceeded_limit(leaf: FairQueue, added: Quantities) -> str | None:
-    """What a queue or an ancestor holds beyond its limit since something was added."""
+def exceeded(leaf: FairQueue, job: Job, added: Quantities) -> str | None:
+    """What a queue or an ancestor holds beyond its limit since something was added.
+
+    If the job cannot be preempted, also what such jobs hold beyond a quota.
+    """
     for queue in leaf.limited_path:
         i = _first_exceeded(queue.allocated, added, queue.quota.limit, counted=True)
         if i is not None:
             return f"queue {queue.name} would hold more {NAMES[i]} than its limit"
+    for queue in () if job.preemptible else leaf.path:
+        i = _first_exceeded(queue.non_preemptible, added, queue.quota.deserved, counted=True)
+        if i is not None:
+            held = f"jobs that cannot be preempted would hold more {NAMES[i]}"
+            return f"{held} than the quota of queue {queue.name}"
     return None
 
 

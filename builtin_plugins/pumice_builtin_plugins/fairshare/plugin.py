@@ -27,7 +27,7 @@ from pumice import (
 from pumice_builtin_plugins.fairshare.division import set_fair_shares
 from pumice_builtin_plugins.fairshare.limits import (
     entitlement,
-    exceeded_limit,
+    exceeded,
     over_quota,
     refusal,
 )
@@ -97,8 +97,9 @@ class FairShare(Plugin):
         enforce_limits: bool = Field(
             False,
             alias="enforceLimits",
-            description="Refuse every placement beyond a limit, whichever plugins and actions "
-            "the policy has; KAI leaves that to its filters.",
+            description="Refuse every placement beyond a limit, or beyond a quota for a job that "
+            "cannot be preempted, whichever plugins and actions the policy has; KAI leaves that to "
+            "its filters.",
         )
         upstream_gpu_memory: bool = Field(
             False,
@@ -295,7 +296,8 @@ class FairShare(Plugin):
         self._count(task, 1)
         if not self.options.enforce_limits or task.job is None:
             return None
-        return exceeded_limit(self._queues[task.job.queue], self._quantities.accepted(task))
+        added = self._quantities.accepted(task)
+        return exceeded(self._queues[task.job.queue], task.job, added)
 
     @hookimpl
     def on_deallocate(self, task: Task) -> None:

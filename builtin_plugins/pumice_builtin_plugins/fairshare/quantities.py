@@ -52,7 +52,10 @@ class TaskQuantities:
         """By the identity of a vector, which equal requests share."""
 
     def quota(self, task: Task) -> Quantities:
-        """What a task counts against limits and quotas; KAI counts GPU memory as no GPU here."""
+        """What a task counts against limits and quotas while its node is not known.
+
+        GPU memory counts by the largest GPU, the least that it will be; in KAI not at all.
+        """
         gpu = task.gpu
         if gpu.shared or gpu.claimed:  # known to the task alone
             known = self._quotas.get(id(task))
@@ -65,8 +68,10 @@ class TaskQuantities:
         return quota
 
     def _quota(self, task: Task) -> Quantities:
-        vector = task.vector.tolist()
-        gpus = task.gpu.quota_milli if task.gpu.any else self._gpus(vector)
+        vector, gpu = task.vector.tolist(), task.gpu
+        gpus = gpu.quota_milli if gpu.any else self._gpus(vector)
+        if gpu.kind == "memory" and self._gpu_sizes:
+            gpus = gpu.accepted_milli(max(self._gpu_sizes[-1], gpu.memory))
         return vector[0], vector[1], gpus
 
     def _gpus(self, vector: list[int]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
-from pumice import Code, SnapshotCache, Task
+from pumice import Code, SnapshotCache, Task, TaskStatus
 from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.pod_counts import PodChange, PodCount, PodCounts, PodWeight
 from pumice_builtin_plugins.kube.pod_terms import AffinityTerm, PodTerms, TermReader
@@ -69,9 +69,11 @@ def _selected_by(terms: Sequence[AffinityTerm]) -> PodWeight:
 class AffinityFilter(_Affinity):
     """Required terms: those of the task, and the anti-affinity of existing pods."""
 
-    def __init__(self, pod_counts: PodCounts, reader: TermReader, tasks: Iterable[Task]) -> None:
+    def __init__(self, pod_counts: PodCounts, reader: TermReader, tasks: Sequence[Task]) -> None:
         anti_affinity = (term for task in tasks for term in reader.terms(task).anti_affinity)
         super().__init__(pod_counts, reader, anti_affinity)
+        self._attracted = [task for task in tasks if reader.terms(task).affinity]
+        """The tasks that have to run beside others."""
 
     def concerns(self, task: Task) -> bool:
         """Whether the filter can reject any node for the task."""
@@ -85,6 +87,41 @@ class AffinityFilter(_Affinity):
             self._having(term).by_domain(term.topology_key).any()
             for term in self.existing_terms(task)
         )
+
+    def relying_on(self, task: Task, *, is_evicted: bool) -> Task | None:
+        """A task that was promised a node where it has to run beside this one: no other is left."""
+        for waiting in self._attracted:
+            if waiting.status is not TaskStatus.PIPELINED or waiting is task:
+                continue
+            terms = self.reader.terms(waiting).affinity
+            if all(term.matches(task) for term in terms):
+                selected = self.selected(*terms)
+                own = selected.weight(waiting)
+                is_first = own and int(selected.by_node.sum()) == own
+                apart = task.node if not is_evicted else ""
+                if not is_first and any(
+                    self._is_alone(waiting, selected, term.topology_key, own, apart)
+                    for term in terms
+                ):
+                    return waiting
+        return None
+
+    def _is_alone(
+        self, waiting: Task, selected: PodCount, topology_key: str, own: int, apart: str
+    ) -> bool:
+        """Whether none of the pods that a task needs is left in its domain.
+
+        ``own`` is what it counts itself; ``apart``: one of them on this node does not count.
+        """
+        column, row_of = self.pod_counts.columns.column(topology_key), self.pod_counts.table.row_of
+        domain = column.ids[row_of[waiting.node]]
+        left = int(selected.by_domain(topology_key)[domain]) - own
+        if apart:
+            row = row_of.get(apart)
+            if row is None or column.ids[row] != domain:
+                return False
+            left -= 1
+        return left <= 0
 
     def statuses(self, task: Task) -> np.ndarray:
         """The status of every node, as the cluster is."""

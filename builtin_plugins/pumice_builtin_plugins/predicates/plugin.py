@@ -10,6 +10,7 @@ import numpy as np
 from pumice import (
     BindContext,
     Code,
+    EvictionContext,
     FitError,
     Job,
     NodeHandle,
@@ -60,6 +61,8 @@ class Predicates(Plugin):
     """
 
     shortcuts = (POD_COUNTS,)
+
+    beyond_upstream = frozenset({"protected"})
 
     class Options(FilterOptions):
         """See :mod:`pumice_builtin_plugins.predicates.options`."""
@@ -121,6 +124,14 @@ class Predicates(Plugin):
             return self._failed("DynamicResources", error)
         task.state[self.name] = self._pre_filter(task, filters)
         return None
+
+    @hookimpl
+    def protected(self, task: Task, context: EvictionContext) -> str | None:
+        """A pod that was promised a node finds there those that it has to run beside."""
+        waiting = self._affinity.relying_on(task, is_evicted=bool(context.victims))
+        if waiting is None:
+            return None
+        return f"{waiting.key}, which was promised node {waiting.node}, has to run beside it"
 
     @hookimpl
     def predicate(self, task: Task, node: NodeHandle, job: Job | None) -> FitError | None:

@@ -13,11 +13,15 @@ from pumice_builtin_actions.preempt import Preempt
 from pumice_builtin_plugins.gang import Gang
 from pumice_builtin_plugins.predicates.plugin import Predicates
 from pumice_builtin_plugins.priority import Priority
-from tests.framework._build import World, policy
+from tests.framework._build import World, plugin_entry, policy
 from tests.framework._worlds import seeded_world
 from tests.framework.explain._scheduler import scheduler_of
 
-POLICY = policy([Priority, Gang], [Predicates], actions=[Allocate, Preempt])
+POLICY = policy(
+    [Priority, Gang],
+    [plugin_entry(Predicates, disable=Predicates.beyond_upstream)],
+    actions=[Allocate, Preempt],
+)
 
 
 class Strict(Plugin):
