@@ -26,6 +26,7 @@ WRONG = {
     "moved_once": {"preset": "volcano"},
     "needless_victim": {"evictions": {"minimal": False}},
     "needed_beside_a_promised_pod": {"evictions": {"protected": False}},
+    "no_exchange_within_a_gang": {"evictions": {"minimal": False}},
     "no_eviction_is_reversed": {"evictions": {"monotone": False}},
     "placed_in_this_cycle": {"preset": "kai"},
     "queue_within_its_share": {"preset": "volcano"},

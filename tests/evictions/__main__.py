@@ -87,14 +87,16 @@ def _print_table(options: argparse.Namespace, results: dict[int, Result]) -> Non
 
 def _one(options: argparse.Namespace) -> int:
     policy, rules = policy_of(options.preset), RULES.get(options.preset, RULES["pumice"])
-    items = _items(options.reduce or options.show, options.family)
+    source = options.reduce or options.show
+    items = _items(source, options.family)
+    churn = int(source) if options.churn and source.isdigit() else None
 
     def violates(smaller: Items) -> bool:
-        found = Run(smaller, policy, rules).cycles().violations
+        found = Run(smaller, policy, rules, churn=churn).cycles().violations
         return any(violation.kind == options.kind for violation in found)
 
     if options.reduce is None:
-        run = Run(items, policy, rules)
+        run = Run(items, policy, rules, churn=churn)
         result = run.cycles()
         for number, decisions in enumerate(run.backend.history, 1):
             told = decisions.as_json()

@@ -60,6 +60,16 @@ class _Bound:
         return self.pod.portion(node)
 
 
+class _Moved(_Bound):
+    """A pod that has left the shared GPUs that it had, though it may come back to their node."""
+
+    __slots__ = ()
+
+    def __init__(self, pod: Pod) -> None:
+        super().__init__(pod, None)
+        self.node, self.gpu_groups = "", ()
+
+
 def _check_minimums(cycle: Cycle) -> None:
     for gang in cycle.gangs(cycle.binds):
         running = len(cycle.placed(gang))
@@ -76,7 +86,8 @@ def _check_promises(cycle: Cycle) -> None:
         if refusal:
             cycle.report("promise", f"{key} on {name}: {refusal}")
     for name in sorted(set(cycle.promises.values())):
-        exceeded = over_capacity(cluster.nodes[name], present[name].values())
+        pods = [_Moved(pod) if key in cycle.promises else pod for key, pod in present[name].items()]
+        exceeded = over_capacity(cluster.nodes[name], pods)
         if exceeded:
             cycle.report("promise", f"{name}: {exceeded}")
 

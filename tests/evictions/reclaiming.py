@@ -72,7 +72,7 @@ def _within_quota(cycle: Cycle, queue: str, held: Mapping[str, Amounts]) -> bool
 def _check_min_runtime(cycle: Cycle, gang: Gang, claimant: Gang, eviction: Any) -> None:
     if gang.last_start is None:
         return
-    runtime = _min_runtime(cycle, gang.queue, claimant.queue)
+    runtime = min_runtime(cycle, gang.queue, claimant.queue)
     if cycle.now >= gang.last_start + runtime:
         return
     ran = cycle.now - gang.last_start
@@ -80,7 +80,7 @@ def _check_min_runtime(cycle: Cycle, gang: Gang, claimant: Gang, eviction: Any) 
     cycle.report("min-runtime", detail)
 
 
-def _min_runtime(cycle: Cycle, victim: str, claimant: str) -> float:
+def min_runtime(cycle: Cycle, victim: str, claimant: str) -> float:
     """KAI's rule: upwards from the victim's queue, or from just below the common ancestor."""
     path = list(cycle.cluster.path(victim))
     if victim == claimant:

@@ -73,11 +73,14 @@ def _rows_of_claimants(plan: EvictionPlan) -> set[int]:
 
 
 def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Operation]) -> bool:
-    """A cheap necessary condition: the nodes have room for the group, or claimants can move away.
+    """A cheap necessary condition: the nodes have room for the group, or others can make it.
 
+    What is placed there may fit elsewhere, or a task of a job in the group need not be placed.
     Shares of GPUs are not looked at here.
     """
     nodes = session.nodes
+    claimants = set(map(id, plan.claimants))
+    spared = {id(v.task.job) for v in group if v.task.uid not in plan.moved} - claimants
     needed: dict[int, np.ndarray] = {}
     given_up: dict[int, np.ndarray] = {}
     for victim in group:
@@ -90,7 +93,9 @@ def _may_be_spared(session: Session, plan: EvictionPlan, group: list[Operation])
         if _has_room(nodes.future_idle[row], amount):
             continue
         placed = [op.task for op in plan.placements if op.row == row]
-        if not any(_fits_elsewhere(session, task, given_up) for task in placed):
+        if not any(
+            id(task.job) in spared or _fits_elsewhere(session, task, given_up) for task in placed
+        ):
             return False
     return True
 

@@ -99,8 +99,8 @@ class EvictionPlan:
         """Make the plan again without evicting ``spared``, each placement verified.
 
         A task that its node does not take any more is placed on another. A victim that would move
-        may go for good in place of a spared one of its job. Returns False, with the plan as it
-        was, if the plan does not work.
+        may go for good, and a waiting task of its job wait on, in place of a spared one. Returns
+        False, with the plan as it was, if the plan does not work.
         """
         session, statement = self._session, self._statement
         spared = list(spared)
@@ -133,9 +133,9 @@ class EvictionPlan:
     def _make(
         self, victims: list[Operation], placements: list[Operation], may_go: Counter[int]
     ) -> bool:
-        """Evict and place; ``may_go``: by job, how many moved victims need no other place."""
+        """Evict and place; ``may_go``: by job, how many tasks of victims need no place."""
         session, statement = self._session, self._statement
-        evicted = {victim.task.uid for victim in victims}
+        claimants = set(map(id, self.claimants))
         for victim in victims:
             statement.evict(victim.task, victim.reason, claimant=victim.claimant)
         for op in placements:
@@ -145,7 +145,7 @@ class EvictionPlan:
             if row is not None and self._place(op, row):
                 continue
             job = id(op.task.job)
-            if op.task.uid not in evicted or not may_go[job]:
+            if job in claimants or not may_go[job]:
                 return False
             may_go[job] -= 1
         return True
