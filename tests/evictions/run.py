@@ -182,7 +182,7 @@ class Run:
         if gang is None or gang.last_start is None or claimant not in self.cluster.gangs:
             return False
         runtime = min_runtime(cycle, gang.queue, self.cluster.gangs[claimant].queue)
-        return gang.last_start + runtime >= self._quiet_from
+        return gang.last_start < self._quiet_from <= gang.last_start + runtime
 
 
 def _draw_changes(cluster: Cluster, seed: int) -> dict[str, tuple[int, bool]]:
