@@ -139,7 +139,7 @@ class TaskQuantities:
         # Volcano divides all nodes, KAI only those that take pods.
         healthy = any(queue.family == "kai" for queue in session.queues.values())
         per_node = session.cluster.snapshot_cache.of_nodes(
-            ("fairshare", own, workers_only, healthy),
+            ("fairshare", own, workers_only, healthy, self._smallest_gpu),
             lambda row: self._node_total(row, own, workers_only, healthy),
             width=len(NAMES),
         )
@@ -155,9 +155,11 @@ class TaskQuantities:
             return NOTHING
         cpu, memory, *_ = vector = self._nodes.allocatable[row].tolist()
         gpus = 0 if workers_only and _GPU_WORKER not in node.labels else self._gpus(vector)
+        # KAI counts GPU memory nothing here, although the node is known.
+        held = self.accepted if self._smallest_gpu is None else self.quota
         for entry in self._nodes.held[row].values():
             if entry.status in USED_STATUSES and _is_foreign(entry.task, own):
-                used = self.quota(entry.task)
+                used = held(entry.task)
                 cpu, memory, gpus = cpu - used[0], memory - used[1], gpus - used[2]
         return cpu, memory, gpus
 
