@@ -61,7 +61,8 @@ class Releases:
             self._shares_gpus.add(uid)
             self._recorded_share_gpus = self._recorded_share_gpus or recorded
         amounts = self._capacity.amounts_of(task)
-        self._of_all.add(row, amounts)
+        if not self._all_fit:
+            self._of_all.add(row, amounts)
         if recorded:
             self._of_recorded.add(row, amounts)
             return
@@ -86,8 +87,11 @@ class Releases:
         """Whether they may fit once the recorded victims and those of these jobs are evicted."""
         if self.share_gpus(jobs):
             return True
-        own = [of_job for of_job in map(self._of_job.get, jobs) if of_job]
-        return self._of_recorded.may_fit(wanted, own[0] if len(own) == 1 else _sums(own))
+        if len(jobs) == 1:
+            (uid,) = jobs
+            return self._of_recorded.may_fit(wanted, self._of_job.get(uid, _NOTHING))
+        own = (of_job for of_job in map(self._of_job.get, jobs) if of_job)
+        return self._of_recorded.may_fit(wanted, _sums(own))
 
 
 def _sums(released: Iterable[FreedRows]) -> FreedRows:
@@ -122,11 +126,13 @@ class Released:
             table = self._capacity.table_of(request)
             if table is None or count <= table.total:
                 continue
-            gains = self._gains_of(request, table)
-            gain = gains.total
+            gain = 0
+            if self._log:
+                gains = self._gains_of(request, table)
+                gain = gains.total - sum(gains.by_row.get(row, 0) for row in more)
             for row, amounts in more.items():
                 free = self._free.get(row) or self._capacity.free_on(row)
-                gain += table.gain(row, list(map(add, free, amounts))) - gains.by_row.get(row, 0)
+                gain += table.gain(row, list(map(add, free, amounts)))
             if count > table.total + gain:
                 return False
         return True
