@@ -40,7 +40,7 @@ class _Allocation:
         self._search = HypernodeSearch(session, placement)
         self._work: dict[str, PendingWork] = {}
         self._waiting: dict[str, JobHeap] = {}
-        self._singles = SingleTasks(session, is_ready=self._is_ready)
+        self._singles = SingleTasks(session, is_ready=session.ask.job_ready)
         self._single: dict[str, Task] = {}
         """By job: its only task, until the common way is needed for it."""
 
@@ -105,10 +105,6 @@ class _Allocation:
         if task is None or task.role or job.has_sub_job_policy or job.has_network_topology:
             return None
         return task
-
-    def _is_ready(self, job: Job) -> bool:
-        (sub_job,) = job.sub_jobs.values()
-        return self._session.sub_job_ready(sub_job) and self._session.ask.job_ready(job)
 
     def _serve_single(self, job: Job, task: Task) -> bool:
         """Place the only task of a job; False: its turn is not over."""

@@ -205,28 +205,36 @@ class Job(Members):
     def set_status(self, task: Task, status: TaskStatus) -> None:
         """Move a task to another status and keep all counts."""
         old = task.status
-        if old == status:
+        if old is status:
             return
         sub_job = task.sub_job
         assert sub_job is not None
         self.journal.append(self)
         uid = task.uid
-        for by_status in (self.by_status, sub_job.by_status):
-            del by_status[old][uid]
-            if by_status[status] is NO_TASKS:
-                by_status[status] = {}
-            by_status[status][uid] = task
+        # Hot: once or twice for every placement, so the two are written out.
+        mine, parts = self.by_status, sub_job.by_status
+        del mine[old][uid], parts[old][uid]
+        if mine[status] is NO_TASKS:
+            mine[status] = {uid: task}
+        else:
+            mine[status][uid] = task
+        if parts[status] is NO_TASKS:
+            parts[status] = {uid: task}
+        else:
+            parts[status][uid] = task
         task.status = status
         if task.best_effort:
             change = (status == _PENDING) - (old == _PENDING)
             self.pending_best_effort += change
             sub_job.pending_best_effort += change
-        if IS_READY[old] != IS_READY[status]:
-            change = 1 if IS_READY[status] else -1
+        ready = IS_READY[status]
+        if IS_READY[old] is not ready:
+            change = 1 if ready else -1
             self.ready_count += change
             sub_job.ready_count += change
-        if IS_ALLOCATED[old] != IS_ALLOCATED[status]:
-            if IS_ALLOCATED[status]:
+        allocated = IS_ALLOCATED[status]
+        if IS_ALLOCATED[old] is not allocated:
+            if allocated:
                 self.allocated += task.vector
             else:
                 self.allocated -= task.vector

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -90,33 +91,62 @@ class LiveHeap(Generic[T]):
 
 
 class KeyHeap(Generic[T]):
-    """A heap by keys that are taken when an element is pushed."""
+    """The first element by keys that are taken when an element is pushed.
 
-    __slots__ = ("_entries", "_key")
+    What is pushed before the first pop is sorted once; only what comes later needs a heap.
+    """
+
+    __slots__ = ("_entries", "_first", "_is_sorted", "_key", "_later")
 
     def __init__(self, key: Callable[[T], Any], items: Iterable[T] = ()) -> None:
         self._key = key
-        self._entries: list[tuple[Any, T]] = [(key(item), item) for item in items]
-        heapq.heapify(self._entries)
+        self._entries: list[tuple[Any, T]] = []
+        """Once they are sorted, the first one is the last of the list."""
+        self._is_sorted = False
+        self._later: list[tuple[Any, T]] = []
+        """A heap of what was pushed after the first pop."""
+        self._first: tuple[Any, T] | None = None
+        """The first entry, until the entries are sorted."""
+        for item in items:
+            self.push(item)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries) + len(self._later)
 
     def __iter__(self) -> Iterator[T]:
-        return (item for _, item in self._entries)
+        return (item for _, item in chain(self._entries, self._later))
 
     def push(self, item: T, key: Any = None) -> None:
         """Add an element; its key is taken now, unless it is known already."""
-        heapq.heappush(self._entries, (self._key(item) if key is None else key, item))
+        entry = (self._key(item) if key is None else key, item)
+        if self._is_sorted:
+            heapq.heappush(self._later, entry)
+            return
+        self._entries.append(entry)
+        if self._first is None or entry < self._first:
+            self._first = entry
 
     def pop(self) -> T:
-        return heapq.heappop(self._entries)[1]
+        entries, later = self._entries, self._later
+        if not self._is_sorted:
+            entries.sort(reverse=True)
+            self._is_sorted = True
+        if later and (not entries or later[0] < entries[-1]):
+            return heapq.heappop(later)[1]
+        return entries.pop()[1]
 
     @property
     def top(self) -> T:
-        return self._entries[0][1]
+        first = self.peek()
+        if first is None:
+            raise IndexError("the heap is empty")
+        return first
 
     def peek(self) -> T | None:
         """The first element; None: the heap is empty."""
-        entries = self._entries
-        return entries[0][1] if entries else None
+        entries, later = self._entries, self._later
+        if not self._is_sorted:
+            return None if self._first is None else self._first[1]
+        if later and (not entries or later[0] < entries[-1]):
+            return later[0][1]
+        return entries[-1][1] if entries else None

@@ -10,7 +10,7 @@ from pumice.combine import Compare, fail, plugin_error
 from pumice.decisions import Bind, Decisions, Eviction
 from pumice.errors import DeadlinePassed, PluginError
 from pumice.faults import FaultLog
-from pumice.log import logger
+from pumice.log import announce, logger
 from pumice.model.facts import EvictionLog, Queue
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task, TaskStatus
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pumice.model.topology import HyperNodeTree
 NOTES = "pumice.notes"
 """The name in ``job.state`` under which :meth:`Session.note` stores."""
+_BIND_POINTS = ("setup_bind_context", "pre_bind", "bind_request_mutate")
 _BINDING = TaskStatus.BINDING
 _PENDING = TaskStatus.PENDING
 
@@ -142,6 +143,10 @@ class Session:
         # After on_session_open, because a plugin's scope may depend on what it did there.
         self.queries = NodeQueries(self, verify=verify)
         """Which nodes can take a task, and which is best."""
+        self._is_logged = announce(f"{uid} begins")
+        """Whether anybody gets a line for every bind."""
+        self._prepares_binds = ledger is not None or any(map(self.ask.has, _BIND_POINTS))
+        """Whether anybody prepares binds, or records who does."""
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
         self._pre_bind_rollback = {
             impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier
@@ -278,30 +283,38 @@ class Session:
         """Record a bind as a decision of the cycle; answers why not, if a plugin refuses."""
         assert task.job is not None
         node = self.nodes.names[row]
-        context = BindContext(task, node)
+        annotations: dict[str, str] = {}
+        if self._prepares_binds:
+            context = BindContext(task, node, annotations)
+            refusal = self._refusal_of_bind(context, task.job)
+            if refusal is not None:
+                self.refused_binds[task.uid] = refusal
+                logger.warning("bind of {} to {} refused: {}", task.key, node, refusal)
+                return refusal
+            annotations = context.annotations
+        self.nodes.recount(row, task, _BINDING)
+        task.job.set_status(task, _BINDING)
+        self.decisions.binds.append(
+            Bind(task.key, task.uid, node, annotations, task.gpu_groups, task.job.uid)
+        )
+        if self.ledger is not None and self.ledger.statements:
+            self.ledger.record("bind", task=task.key, node=node)
+        if self._is_logged:
+            logger.info("bind {} to {}", task.key, node)
+        return None
+
+    def _refusal_of_bind(self, context: BindContext, job: Job) -> str | None:
+        """Let the plugins prepare a bind; why one refuses or fails, which the job is told."""
         try:
             refusal = self._prepare_bind(context)
         except PluginError as error:
             self.report(error)
-            task.job.plugin_errors.append(str(error))
-            refusal = str(error)
-        else:
-            if refusal is not None:
-                text = f"the bind of {task.key} to {node} was refused: {refusal}"
-                task.job.refusals.append(Refusal("BindRefused", text))
+            job.plugin_errors.append(str(error))
+            return str(error)
         if refusal is not None:
-            self.refused_binds[task.uid] = refusal
-            logger.warning("bind of {} to {} refused: {}", task.key, node, refusal)
-            return refusal
-        self.nodes.recount(row, task, _BINDING)
-        task.job.set_status(task, _BINDING)
-        self.decisions.binds.append(
-            Bind(task.key, task.uid, node, context.annotations, task.gpu_groups, task.job.uid)
-        )
-        if self.ledger is not None and self.ledger.statements:
-            self.ledger.record("bind", task=task.key, node=node)
-        logger.info("bind {} to {}", task.key, node)
-        return None
+            text = f"the bind of {context.task.key} to {context.node} was refused: {refusal}"
+            job.refusals.append(Refusal("BindRefused", text))
+        return refusal
 
     def _prepare_bind(self, context: BindContext) -> str | None:
         """Let the plugins prepare a bind; if one refuses, those before it undo theirs."""

@@ -75,6 +75,22 @@ def test_a_heap_sorts(values):
     assert not keyed
 
 
+@given(st.lists(st.one_of(st.integers(0, 9), st.none())))
+def test_a_heap_by_keys_gives_the_first_of_what_is_inside(steps):
+    """A number is pushed, None pops; what comes after the first pop is among the others."""
+    heap, inside = KeyHeap(lambda pair: pair), []
+    for number, value in enumerate(steps):
+        if value is not None:
+            inside.append((value, number))
+            heap.push(inside[-1])
+        elif inside:
+            assert heap.pop() == min(inside)
+            inside.remove(min(inside))
+        assert len(heap) == len(inside)
+        assert sorted(heap) == sorted(inside)
+        assert heap.peek() == min(inside, default=None)
+
+
 def test_a_key_is_taken_when_an_element_is_pushed():
     item = Item("x", 1)
     heap = KeyHeap(lambda i: i.value, [item])

@@ -1,4 +1,4 @@
-"""Try the nodes with the best scores first, a few at a time."""
+"""The node with the best score, and those after it, a few at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,46 @@ import numpy as np
 FEW_TRIES = 4
 """So many nodes are tried one by one before the others are filtered and sorted together."""
 _OUT = -np.inf
+
+
+class BestRow:
+    """The first row with the highest score, followed while single scores change.
+
+    Packing fills the best node and so keeps it the best: then nothing is searched.
+    """
+
+    __slots__ = ("_row", "_score", "_scores")
+
+    def __init__(self, scores: np.ndarray) -> None:
+        """``scores`` has no NaN."""
+        self._scores = scores
+        self._row = -1
+        self._score = 0.0
+
+    def forget(self) -> None:
+        """Any score may have changed."""
+        self._row = -1
+
+    def set(self, row: int, score: float) -> None:
+        """Write one score."""
+        self._scores[row] = score
+        best = self._row
+        if best < 0:
+            return
+        if row == best:
+            if score < self._score:
+                self._row = -1
+            else:
+                self._score = score
+        elif score > self._score or (score == self._score and row < best):
+            self._row, self._score = row, score
+
+    def find(self) -> tuple[int, float]:
+        """The row and its score."""
+        if self._row < 0:
+            self._row = int(self._scores.argmax())
+            self._score = self._scores.item(self._row)
+        return self._row, self._score
 
 
 def best_rows_first(

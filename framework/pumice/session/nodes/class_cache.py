@@ -13,6 +13,7 @@ from pumice.model.fitting import RequestFit
 from pumice.model.nodes import NodeTable
 from pumice.model.task import Task
 from pumice.plugin import Scope
+from pumice.session.nodes.best_rows import BestRow
 from pumice.session.nodes.voters import FilterVoter, ScoreVoter
 from pumice.verdicts import REASONS, NodeVerdicts
 
@@ -38,6 +39,8 @@ class ClassCache:
 
     __slots__ = (
         "_declared_scorers",
+        "best_future",
+        "best_idle",
         "codes",
         "cursor",
         "filters",
@@ -99,6 +102,10 @@ class ClassCache:
         self.totals, self.future_totals = self.scores, self.future_scores
         if self.span_scorers:
             self.totals, self.future_totals = np.zeros(count, np.float64), np.full(count, _OUT)
+        self.best_idle = BestRow(self.idle_scores)
+        """The best row of ``idle_scores``."""
+        self.best_future = BestRow(self.future_totals)
+        """The best row of ``future_totals``."""
         self.resolvable: np.ndarray | None = None
         """Mask: the nodes whose codes an eviction may resolve; None: to be made of the codes."""
         self.fit_errors: tuple[int, FitErrors] | None = None
@@ -179,7 +186,7 @@ class ClassCache:
             score += scorer.one(task, self.nodes, row)
         self.totals[row] = score
         out = self.future_scores.item(row) == _OUT or isnan(score)
-        self.future_totals[row] = _OUT if out else score
+        self.best_future.set(row, _OUT if out else score)
 
     def _refresh_all_totals(self, task: Task) -> None:
         total = self.scores.copy()
@@ -190,6 +197,7 @@ class ClassCache:
         self.totals[:] = total
         out = (self.future_scores == _OUT) | np.isnan(total)
         self.future_totals[:] = np.where(out, _OUT, total)
+        self.best_future.forget()
 
     def _spans_hold(self, task: Task) -> bool:
         """Whether the spans that the scorers compare nodes with are the same as before."""
@@ -229,8 +237,11 @@ class ClassCache:
         passes = not (self.codes[row] or self.missing_dimension[row] or isnan(score))
         if passes and self.rejected is not None and self.rejected[row]:
             passes = False
-        self.future_scores[row] = score if passes else _OUT
-        self.idle_scores[row] = score if passes and self.idle_fits[row] else _OUT
+        if self.span_scorers:
+            self.future_scores[row] = score if passes else _OUT
+        else:
+            self.best_future.set(row, score if passes else _OUT)
+        self.best_idle.set(row, score if passes and self.idle_fits[row] else _OUT)
 
     def _refresh_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes
@@ -268,6 +279,9 @@ class ClassCache:
             passes &= ~self.rejected[where]
         self.future_scores[where] = np.where(passes, total, _OUT)
         self.idle_scores[where] = np.where(passes & self.idle_fits[where], total, _OUT)
+        self.best_idle.forget()
+        if not self.span_scorers:
+            self.best_future.forget()
 
 
 def merge(into: NodeVerdicts, verdicts: NodeVerdicts) -> None:

@@ -78,7 +78,7 @@ class TaskClasses:
         try:
             key = (
                 task.vector.tobytes(),
-                task.gpu,
+                task.gpu if task.gpu.any else None,
                 task.best_effort,
                 task.compared,
                 task.constraints,

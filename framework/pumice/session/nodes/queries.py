@@ -314,13 +314,13 @@ class NodeQueries:
             return -1
         if among_future:
             cache.refresh_totals(task)
-            scores = cache.future_totals
+            best = cache.best_future
         else:
             cache.refresh_scores(task)
-            scores = cache.idle_scores
-        row = int(scores.argmax())
-        if not scores.item(row) > _OUT or not cache.idle_fits[row]:  # NaN is not greater
-            if among_future and scores.item(row) == _OUT:
+            best = cache.best_idle
+        row, score = best.find()
+        if score == _OUT or not cache.idle_fits[row]:
+            if among_future and score == _OUT:
                 cache.nowhere_version = cache.cursor.version
                 return NOWHERE
             return -1
