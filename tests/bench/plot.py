@@ -43,9 +43,9 @@ MIXED = {
 """What the mixed clusters of a line have in common; one quantity after the other is varied."""
 SEEDS = (1, 2, 3)
 """A point is the median of the clusters of these seeds: a few searches cost many times more."""
-MIXED_NODES = (25, 50, 100, 200, 400)
-MIXED_JOBS = (2, 4, 8)
-GRAINS = (8, 4, 2)
+MIXED_NODES = (25, 50, 100, 200, 400, 1000)
+MIXED_JOBS = (4, 8, 16, 32, 64)
+GRAINS = (8, 4, 2, 1)
 LEAVES = (4, 8, 16, 32, 64)
 
 Sweep = tuple[str, str, dict[str, list[tuple[float, Sequence[Case | MixedCase]]]]]

@@ -1,11 +1,5 @@
 """An HTTP service answers for a plugin: its requests, and what its failures count as."""
 
-import json
-import socket
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 
 from pumice import PERMIT, REJECT
@@ -13,8 +7,8 @@ from pumice.errors import PluginError, PolicyError
 from pumice.model.facts import Container
 from pumice.model.resources import Resource
 from pumice.verdicts import Code
-from pumice_builtin_plugins.extender import http
-from pumice_builtin_plugins.extender.http import ExtenderClient, ExtenderError
+from pumice_builtin_plugins.extender.http import ExtenderError
+from tests.plugins._extender import Service, options
 
 VERBS = [
     "onSessionOpen", "onSessionClose", "predicate", "prioritize", "preemptable", "reclaimable",
@@ -22,65 +16,11 @@ VERBS = [
 ]  # fmt: skip
 
 
-class Service:
-    """A server on the loopback interface; ``answers`` maps a path to a reply or a function."""
-
-    def __init__(self):
-        service = self
-        self.asked = []
-        self.answers = {}
-        self.connections = set()
-        self.released = threading.Event()
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 5
-
-            def do_POST(self):
-                length = int(self.headers["Content-Length"])
-                body = json.loads(self.rfile.read(length))
-                verb = self.path.removeprefix("/api/")
-                service.asked.append((verb, body))
-                service.connections.add(self.client_address)
-                answer = service.answers.get(verb, {})
-                if callable(answer):
-                    answer(self)
-                    return
-                status, text = answer if isinstance(answer, tuple) else (200, json.dumps(answer))
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def log_message(self, *args):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
-        self.thread.start()
-        self.prefix = f"http://127.0.0.1:{self.server.server_address[1]}/api/"
-
-    def bodies(self, verb):
-        return [body for name, body in self.asked if name == verb]
-
-    def close(self):
-        self.released.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join(5)
-
-
 @pytest.fixture
 def service():
     running = Service()
     yield running
     running.close()
-
-
-def options(prefix, *verbs, **more):
-    named = {f"extender.{verb}Verb": verb for verb in verbs}
-    return {"extender.urlPrefix": prefix, **named, **{f"extender.{k}": v for k, v in more.items()}}
 
 
 @pytest.fixture
@@ -97,13 +37,6 @@ def opened(world, service):
         return world.open("extender", **options(service.prefix, *verbs, **more))
 
     return build
-
-
-def free_port():
-    """A port without a listener."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -372,115 +305,6 @@ def test_the_breaker_can_be_switched_off(world, opened, service):
     for _ in range(10):
         ask_predicate(plugin, world)
     assert len(service.asked) == 10
-
-
-# -- the connection
-
-
-def test_a_password_is_in_no_error_text(world):
-    prefix = f"http://me:secret@127.0.0.1:{free_port()}/api"
-    with pytest.raises(ExtenderError) as error:
-        ask(prefix)
-    assert "secret" not in str(error.value)
-    assert "127.0.0.1" in str(error.value)
-    with pytest.raises(PolicyError) as problem:
-        world.open("extender", **options("ftp://me:secret@example.org", "predicate"))
-    assert "secret" not in str(problem.value)
-
-
-def ask(prefix, verb="x", timeout=5.0):
-    client = ExtenderClient(prefix, timeout)
-    try:
-        return client.post(verb, {})
-    finally:
-        client.close()
-
-
-@pytest.mark.parametrize(
-    "answer, message",
-    [
-        ((404, "{}"), "answered with status 404"),
-        ((200, "[]"), "answered with list, not an object"),
-        ((200, "{"), "malformed JSON"),
-        ((302, "{}"), "answered with status 302"),
-    ],
-)
-def test_unusable_answers_are_failures(service, answer, message):
-    service.answers["x"] = answer
-    with pytest.raises(ExtenderError, match=message) as caught:
-        ask(service.prefix)
-    assert str(caught.value).startswith(f"{service.prefix}x")
-
-
-def test_an_empty_answer_abstains(service):
-    service.answers["x"] = (200, "")
-    assert ask(service.prefix) == {}
-
-
-def test_a_refused_connection_is_a_failure():
-    with pytest.raises(ExtenderError, match="refused"):
-        ask(f"http://127.0.0.1:{free_port()}")
-
-
-def slow(service, *parts, pause=0.1):
-    """A reply in pieces that never ends by itself."""
-
-    def reply(handler):
-        for part in parts:
-            handler.wfile.write(part)
-            handler.wfile.flush()
-        while not service.released.wait(pause):
-            handler.wfile.write(b" ")
-            handler.wfile.flush()
-
-    return reply
-
-
-HEAD = b"HTTP/1.1 200 OK\r\n"
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [(), (HEAD, b"X-Long: "), (HEAD, b"Content-Length: 100000\r\n\r\n", b"{")],
-    ids=["silence", "headers", "body"],
-)
-def test_the_time_limit_holds_however_slowly_the_answer_comes(service, parts):
-    service.answers["x"] = slow(service, *parts)
-    start = time.monotonic()
-    with pytest.raises(ExtenderError, match=r"gave no answer within 0\.3s"):
-        ask(service.prefix, timeout=0.3)
-    assert time.monotonic() - start < 3
-
-
-def test_an_answer_that_is_too_long_is_not_read_to_its_end(service, monkeypatch):
-    monkeypatch.setattr(http, "MAX_BYTES", 1000)
-    service.answers["x"] = (200, json.dumps({"a": "b" * 2000}))
-    with pytest.raises(ExtenderError, match="more than 1000 bytes"):
-        ask(service.prefix)
-    service.answers["x"] = (200, json.dumps({"a": "b" * 900}))
-    assert ask(service.prefix)["a"] == "b" * 900
-
-
-def test_one_connection_serves_many_questions_and_is_made_anew_when_it_was_closed(service):
-    client = ExtenderClient(service.prefix, 5.0)
-    for _ in range(3):
-        client.post("x", {})
-    assert len(service.connections) == 1
-    client._connection.sock.shutdown(socket.SHUT_RDWR)
-    client.post("x", {})
-    client.close()
-    assert len(service.connections) == 2
-
-
-def test_a_server_that_closes_after_every_answer(service):
-    def reply(handler):
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
-        handler.close_connection = True
-
-    service.answers["x"] = reply
-    client = ExtenderClient(service.prefix, 5.0)
-    assert [client.post("x", {}) for _ in range(2)] == [{}, {}]
-    assert client._connection is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``pumice run`` and ``pumice test`` as a user calls them."""
+"""``pumice run`` as a user calls it."""
 
 import json
 import subprocess
@@ -6,85 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from pumice import hookimpl
 from pumice.backends.memory import MemoryBackend
-from pumice.cli import main
 from pumice.discovery import Catalog
 from pumice_builtin_plugins.gang import Gang
+from tests.framework.cli._gang import Failing, as_json, files, placed, pod, pumice, run
 
+__all__ = ["files"]
 ROOT = Path(__file__).resolve().parents[3]
-
-CLUSTER = """
-apiVersion: v1
-kind: Node
-metadata: {name: n1}
-status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}
----
-apiVersion: scheduling.volcano.sh/v1beta1
-kind: Queue
-metadata: {name: q}
-spec: {weight: 1}
----
-apiVersion: scheduling.volcano.sh/v1beta1
-kind: PodGroup
-metadata: {name: pair, namespace: ns}
-spec: {queue: q, minMember: 2}
-status: {phase: Pending}
-"""
-POLICY = """
-actions = ["enqueue", "allocate"]
-[[tiers]]
-plugins = ["priority", "gang"]
-"""
-
-
-def pod(name: str, cpu: str = "1", group: str = "pair", more: str = "") -> str:
-    annotations = f"scheduling.k8s.io/group-name: {group}" if group else ""
-    return f"""---
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, namespace: ns, annotations: {{{annotations}}}}}
-spec:
-  {more}
-  containers: [{{name: c, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
-"""
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("policy.toml").write_text(POLICY)
-
-    def files(*pods: str) -> None:
-        Path("cluster.yaml").write_text(CLUSTER + "".join(pods))
-
-    files(pod("x"), pod("y"))
-    return files
-
-
-def pumice(*args: str):
-    return CliRunner().invoke(main, args, prog_name="pumice")
-
-
-def run(*args: str):
-    return pumice("run", "cluster.yaml", "-c", "policy.toml", *args)
-
-
-def as_json(*args: str):
-    result = run("-o", "json", *args)
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def placed(task: str, job: str) -> dict:
-    return {"task": f"ns/{task}", "job": f"ns/{job}", "node": "n1", "gpu_groups": []}
-
-
-class Failing:
-    def job_valid(self, job):
-        raise ZeroDivisionError("oops")
 
 
 class TestRun:
@@ -128,7 +58,7 @@ class TestRun:
             "plugin": "gang", "hook": "job_valid", "job": "ns/pair", "cycles": 1,
         }  # fmt: skip
         assert fault["source"].startswith("pumice-builtin-plugins ")
-        assert fault["place"].startswith("tests/framework/cli/test_run.py:")
+        assert fault["place"].startswith("tests/framework/cli/_gang.py:")
         result = pumice("-q", "run", "cluster.yaml", "-c", "policy.toml", "--cycles", "3")
         assert result.stdout.splitlines()[-1].endswith(
             "1 job waits; 3 faults of plugins or actions"
@@ -282,113 +212,6 @@ def _with_backend(name: str, cls: type) -> Catalog:
     catalog = Catalog()
     catalog.register_local("backend", name, cls)
     return catalog
-
-
-@pytest.fixture
-def cases(files):
-    """Three scenarios, one of each outcome."""
-    Path("cases").mkdir()
-    config = {"actions": ["enqueue", "allocate"], "tiers": [{"plugins": ["gang"]}]}
-    base = {"cluster": "../cluster.yaml", "config": config}
-    scenarios = {
-        "good": {"expect": {"bind_count": 2}},
-        "bad": {"expect": {"binds": {"ns/x": "n9", "ns/y": "n1"}}, "title": "a wrong node"},
-        "away": {
-            "config": {**config, "actions": ["allocate", "teleport"]},
-            "expect": {"bind_count": 0},
-        },
-    }
-    for name, case in scenarios.items():
-        Path(f"cases/{name}.json").write_text(json.dumps({"id": name, **base, **case}))
-    return Path("cases")
-
-
-class TestTest:
-    def test_failures_and_missing_parts_are_reported_and_counted(self, cases):
-        result = pumice("test", "cases")
-        assert result.exit_code == 1
-        assert result.stdout.splitlines() == [
-            "FAIL bad: a wrong node",
-            "     in cases/bad.json",
-            "     binds ns/x: expected n9, got n1",
-            "skipped because parts are not installed:",
-            "     action teleport: 1 scenario",
-            "1 passed, 1 failed, 1 skipped",
-        ]
-
-    def test_it_succeeds_when_nothing_failed(self, cases):
-        result = pumice("test", "cases/good.json", "cases/away.json")
-        assert result.exit_code == 0
-        assert result.stdout.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
-
-    def test_strict_makes_a_skip_a_failure(self, cases):
-        result = pumice("test", "cases/away.json", "--strict")
-        assert result.exit_code == 1
-        assert "not installed: action teleport" in result.stdout
-        assert result.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped"
-
-    def test_verbose_reports_every_scenario(self, cases):
-        lines = pumice("test", "cases", "-v").stdout.splitlines()
-        assert [
-            line for line in lines if line[:4] in ("pass", "FAIL", "skip") and ":" not in line
-        ] == [
-            "skip away",
-            "pass good",
-        ]
-
-    def test_a_keyword_selects_scenarios(self, cases):
-        assert pumice("test", "cases", "-k", "GOOD").stdout == "1 passed, 0 failed, 0 skipped\n"
-
-    def test_the_report_has_everything(self, cases):
-        pumice("test", "cases", "--json", "report.json")
-        report = json.loads(Path("report.json").read_text())
-        assert (report["passed"], report["failed"], report["skipped"]) == (1, 1, 1)
-        away, bad, good = report["scenarios"]
-        assert away["missing"] == [{"kind": "action", "name": "teleport"}]
-        assert bad["mismatches"] == [{"what": "binds ns/x", "expected": "n9", "actual": "n1"}]
-        assert (good["id"], good["verdict"]) == ("good", "passed")
-
-    def test_more_processes_give_the_same_answer(self, cases):
-        one, two = (pumice("test", "cases", "-j", jobs) for jobs in ("1", "2"))
-        assert one.stdout == two.stdout
-        assert two.exit_code == 1
-
-    def test_a_broken_scenario_counts_as_failed(self, cases):
-        Path("cases/broken.json").write_text('{"expect": {"bind_cuont": 1}, "objects": []}')
-        result = pumice("test", "cases", "-k", "broken")
-        assert result.exit_code == 1
-        assert "did you mean 'bind_count'?" in result.stdout
-        assert result.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
-
-    def test_objects_that_were_left_out_are_reported(self, cases, files):
-        files(pod("x"), pod("y"), pod("z", cpu="many"))
-        result = pumice("test", "cases/good.json")
-        assert result.exit_code == 0
-        assert result.stderr.startswith("warning: good: ")
-        assert "Pod ns/z" in result.stderr
-
-    @pytest.mark.parametrize(
-        "args, error",
-        [
-            ((), "missing argument"),
-            (("nowhere",), "nowhere: there is no such file or directory"),
-            (("cluster.yaml",), "cluster.yaml: not a scenario file"),
-            (("policy.toml",), "policy.toml: not a scenario file"),
-            (("empty",), "empty: there is no scenario"),
-            (("cases", "-k", "missing"), "there is no scenario with 'missing'"),
-            (
-                ("cases/good.json", "--json", "no/where.json"),
-                "no/where.json: cannot be written: there is no folder no",
-            ),
-        ],
-    )
-    def test_bad_input_is_reported(self, cases, args, error):
-        Path("empty").mkdir()
-        result = pumice("test", *args)
-        assert result.exit_code == 2
-        assert result.stderr.startswith("error: ")
-        assert error in result.stderr
-        assert "Traceback" not in result.output
 
 
 def test_the_demo_reclaims_preempts_and_places_whole_gangs(monkeypatch):

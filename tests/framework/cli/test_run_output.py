@@ -11,7 +11,7 @@ import pytest
 
 from pumice import hookimpl
 from pumice_builtin_plugins.gang import Gang
-from tests.framework.cli.test_run import Failing, as_json, files, pod, pumice, run
+from tests.framework.cli._gang import Failing, as_json, files, pod, pumice, run
 
 __all__ = ["files"]
 ROOT = Path(__file__).resolve().parents[3]
