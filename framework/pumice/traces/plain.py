@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pumice.model.quantity import amount
@@ -43,7 +43,11 @@ class PlainReader(TraceReader):
     def read(self, text: str, problems: ReadProblems, options: Mapping[str, str]) -> Trace:
         trace = Trace()
         seen: set[str] = set()
-        rows = _json_rows(text, problems) if text.lstrip()[:1] == "{" else _rows(text, problems)
+        rows: Iterable[tuple[int, Mapping[str, Any]]] = (
+            _json_rows(text, problems)
+            if text.lstrip()[:1] == "{"
+            else csv_rows(text, _NEEDED, problems)
+        )
         for line, row in rows:
             try:
                 job = read_job(row)
@@ -57,12 +61,7 @@ class PlainReader(TraceReader):
         return trace
 
 
-def _rows(text: str, problems: ReadProblems) -> list[tuple[int, dict[str, Any]]]:
-    return [(line, dict(row)) for line, row in csv_rows(text, _NEEDED, problems)]
-
-
-def _json_rows(text: str, problems: ReadProblems) -> list[tuple[int, dict[str, Any]]]:
-    rows = []
+def _json_rows(text: str, problems: ReadProblems) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, content in enumerate(text.splitlines(), 1):
         if not content.strip():
             continue
@@ -70,10 +69,10 @@ def _json_rows(text: str, problems: ReadProblems) -> list[tuple[int, dict[str, A
             row = json.loads(content)
             if not isinstance(row, dict):
                 raise ValueError("is no JSON object")
-            rows.append((line, row))
         except ValueError as error:
             problems.add(line, f"not JSON: {error}")
-    return rows
+        else:
+            yield line, row
 
 
 def read_job(row: Mapping[str, Any]) -> TraceJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -163,7 +163,7 @@ def _recognised(source: str, text: str, catalog: Catalog) -> str:
 
 def csv_rows(
     text: str, columns: Sequence[str], problems: ReadProblems
-) -> list[tuple[int, dict[str, str]]]:
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV text with their lines; a row of another length is a problem.
 
     :raises TraceError: a column is missing.
@@ -177,15 +177,13 @@ def csv_rows(
                 f"{problems.where}:1: no column {', '.join(map(repr, missing))}",
                 hint=f"the columns are {', '.join(columns)}; the file has {', '.join(header)}",
             )
-        rows = []
         for row in table:
             if not row:
                 continue
             if len(row) != len(header):
                 problems.add(table.line_num, f"{len(row)} fields, not {len(header)}")
                 continue
-            rows.append((table.line_num, dict(zip(header, row, strict=True))))
-        return rows
+            yield table.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
         raise TraceError(f"{problems.where}:{table.line_num}: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,18 @@ def test_a_malformed_row_is_skipped_or_fatal(tmp_path: Path, row: str, problem: 
     assert problem in message
     with pytest.raises(TraceError, match=r"trace\.csv:4: "):
         read(tmp_path, PLAIN + row + "\n", skip_bad_rows=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PLAIN}c,x,60,q,1,1,1Gi,1\nd,1\n",
+        '{"name": "a", "submit": 0, "duration": 9}\n\n\n{"name": "b"}\n{"name"\n',
+    ],
+)
+def test_malformed_rows_are_reported_in_order(tmp_path: Path, text: str) -> None:
+    problems = read(tmp_path, text).problems
+    assert [re.findall(r":(\d):", problem)[0] for problem in problems] == ["4", "5"]
 
 
 @pytest.mark.parametrize(
