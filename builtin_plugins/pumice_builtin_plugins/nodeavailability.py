@@ -22,7 +22,8 @@ class NodeAvailability(Plugin):
     @hookimpl
     def on_session_open(self) -> None:
         self._score: float = _SCORE * self.options.weight
-        self._fits: dict[tuple[bytes, tuple[int, ...]], RequestFit] = {}
+        self._fits: dict[int, RequestFit] = {}
+        """By class of tasks."""
 
     @hookimpl(scope="row")
     def node_order(self, task: Task, node: NodeHandle) -> float:
@@ -38,8 +39,9 @@ class NodeAvailability(Plugin):
         return scores
 
     def _fit(self, task: Task) -> RequestFit:
-        key = (task.vector.tobytes(), task.compared)
-        fit = self._fits.get(key)
+        fit = self._fits.get(task.class_id)
         if fit is None:
-            fit = self._fits[key] = RequestFit(task.vector, task.compared)
+            fit = RequestFit(task.vector, task.compared)
+            if task.class_id >= 0:
+                self._fits[task.class_id] = fit
         return fit

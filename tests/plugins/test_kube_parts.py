@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pumice_builtin_plugins.kube.resource_weights import resource_weights
 from pumice_builtin_plugins.kube.task_filters import TaskFilters
@@ -43,3 +45,24 @@ def test_the_range_of_free_amounts_follows_changes_of_single_nodes():
     second.discard()
     first.discard()
     assert free.least_and_most() == (4000, 8000)
+
+
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 4), st.booleans())),
+)
+def test_the_range_is_that_of_the_free_amounts_after_every_change(sizes, steps):
+    names = "abcde"[: len(sizes)]
+    kube = Kube(
+        *[node(name, cpu=cpu) for name, cpu in zip(names, sizes, strict=True)],
+        *[pod(f"p{number}", requests={"cpu": 1}) for number in range(len(steps))],
+    )
+    nodes = kube.session.nodes
+    free, placed = FreeRange(nodes, 0), []
+    for number, (row, places) in enumerate(steps):
+        if not places and placed:
+            placed.pop().discard()
+        elif row < len(sizes) and nodes.idle[row, 0] >= 1000:
+            placed.append(kube.place(f"p{number}", names[row]))
+        column = nodes.future_idle[:, 0]
+        assert free.least_and_most() == (column.min(), column.max())

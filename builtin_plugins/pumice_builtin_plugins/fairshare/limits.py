@@ -18,6 +18,8 @@ def refusal(leaf: FairQueue, job: Job, requested: Quantities) -> Refusal | None:
     """Why the queue or an ancestor cannot hold the request; None: it can."""
     if not leaf.queue.is_open:
         return Refusal(NOT_OPEN, f"queue {leaf.name} is {leaf.queue.state}", {"queue": leaf.name})
+    if job.preemptible and not leaf.limited_path:  # hot: every task that is placed
+        return None
     return over_limit(leaf, job, requested) or over_quota(leaf, job, requested)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pumice import Job, JobCursor, Session
+from pumice import Job, JobCursor, Session, TaskStatus
 from pumice.solver import TaskBatches
 from pumice_builtin_plugins.fairshare.quantities import (
     NOTHING,
@@ -17,7 +17,8 @@ from pumice_builtin_plugins.fairshare.quantities import (
 )
 from pumice_builtin_plugins.fairshare.queues import FairQueue
 
-_NOTHING_ALLOCATABLE = (1000, 1000, 1)
+_PENDING = TaskStatus.PENDING
+_OF_NOTHING = 1000
 """KAI: what allocated counts times, where nothing is allocatable; GPUs are milli here already."""
 
 
@@ -48,6 +49,10 @@ class JobQuantities:
         """What the tasks that would be placed next request; nothing for None."""
         if job is None:
             return NOTHING
+        if len(job.tasks) == 1:
+            (task,) = job.tasks.values()
+            if task.status is _PENDING:
+                return NOTHING if task.gated else self._quantities.request(task)
         if len(self._journal) != self._seen:
             self._forget_changed()
         # A task evicted in a simulation may be placed again, one evicted for good may not.
@@ -147,12 +152,13 @@ class QueueOrder:
             if version == queue.version and known_job == job and known_victims == victims:
                 return rank
         with_job = plus(queue.allocated, job)
+        without_victims = with_job if victims is NOTHING else minus(with_job, victims)
         rank = (
             is_over_utilized(queue),
             not within(with_job, queue.quota.deserved),
             -queue.priority,
             _needs_unallocatable(queue, with_job),
-            utilization(queue, minus(with_job, victims)),
+            utilization(queue, without_victims),
             utilization(queue, queue.allocated),
         )
         self._ranks[queue] = (queue.version, job, victims, rank)
@@ -184,10 +190,13 @@ def utilization(queue: FairQueue, quantities: Quantities | list[int]) -> float:
 
     Unlike the common dominant share, a resource of which nothing is allocatable counts, too.
     """
-    bounds, largest = queue.finite_allocatable, 0.0
-    for i in (0, 1, 2):
-        amount, bound = quantities[i], bounds[i]
-        part = amount / bound if bound else amount * _NOTHING_ALLOCATABLE[i]
-        if part > largest:
-            largest = part
-    return largest
+    cpu, memory, gpus = quantities
+    cpu_bound, memory_bound, gpu_bound = queue.finite_allocatable
+    # Written out: every queue is ranked again after every placement.
+    part = cpu / cpu_bound if cpu_bound else cpu * _OF_NOTHING
+    largest = part if part > 0 else 0.0
+    part = memory / memory_bound if memory_bound else memory * _OF_NOTHING
+    if part > largest:
+        largest = part
+    part = gpus / gpu_bound if gpu_bound else gpus
+    return part if part > largest else largest

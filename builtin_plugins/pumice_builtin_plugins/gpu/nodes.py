@@ -30,7 +30,10 @@ def mig_strategy(node: Node) -> int:
 
 def is_legacy_mig(task: Task) -> bool:
     """Whether only an annotation names the pod's MIG instance; KAI no longer places such pods."""
-    return not task.gpu.mig and any(key.startswith(_MIG_RESOURCE) for key in task.annotations)
+    annotations = task.pod.annotations
+    if not annotations or task.gpu.mig:
+        return False
+    return any(key.startswith(_MIG_RESOURCE) for key in annotations)
 
 
 def wants_gpus(task: Task, nodes: NodeTable) -> bool:

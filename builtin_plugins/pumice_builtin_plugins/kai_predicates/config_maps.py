@@ -15,6 +15,8 @@ class ConfigMaps:
 
     def __init__(self, inventory: Inventory) -> None:
         self._known = inventory.others.get("ConfigMap", {})
+        self.are_listed = bool(self._known)
+        """Whether any can be missing."""
 
     def missing(self, pod: Pod) -> list[str]:
         """The names of the ConfigMaps that the pod needs and that do not exist."""

@@ -104,6 +104,7 @@ class KaiPredicates(Plugin):
             "gpu memory", lambda node: gpu_memory(node)[0], np.int64, lasting=True
         )
         self._checks_capacity = session.ask.has(_CAPACITY_HOOK)
+        self._all_nodes = table.view()
         self._filters: dict[int, _KaiTaskFilters] = {}
         self._no_affinity_effect: set[str] = set()
         """Tasks that no affinity applied to when first asked."""
@@ -121,7 +122,7 @@ class KaiPredicates(Plugin):
     def pre_predicate(self, task: Task, job: Job | None) -> FitError | None:
         filters = self._filters_of(task)
         reasons = filters.too_large.copy()
-        missing = self._config_maps.missing(task.pod)
+        missing = self._config_maps.missing(task.pod) if self._config_maps.are_listed else ()
         if missing:
             reasons.append(f"ConfigMaps are missing: {', '.join(missing)}")
         try:
@@ -144,12 +145,12 @@ class KaiPredicates(Plugin):
 
     @hookimpl(scope=_scope)
     def predicate(self, task: Task, node: NodeHandle) -> FitError | None:
-        filters = self._filters_of(task)
+        filters = self._filters.get(task.class_id) or self._filters_of(task)
         if not filters.node_local or filters.ports or task.gpu.shared:
             return self.predicate_nodes(task, node.table.view(np.array([node.row]))).error(0)
         status = 0
         if self._checks_capacity and task.job is not None:
-            status = self._capacity_status(task, task.job, node.table.view(), node.row)
+            status = self._capacity_status(task, task.job, self._all_nodes, node.row)
         status = status or int(filters.static_view[node.row])
         if not status and node.table.future_idle.item(node.row, self._pods_dimension) <= 0:
             status = FULL

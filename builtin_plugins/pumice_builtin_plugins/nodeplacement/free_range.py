@@ -17,10 +17,12 @@ class FreeRange:
         self._has_any = nodes.allocatable[:, resource] > 0
         self._free: np.ndarray = np.zeros(0, np.int64)
         self._range = (0, 0)
+        self._at_most = 0
+        """How many nodes have the most: many, as long as most nodes are empty."""
 
     def least_and_most(self) -> tuple[int, int]:
         """The range as the nodes are now; (0, 0) where no node has the resource."""
-        if not self._cursor.is_current:
+        if self._cursor.version != self._nodes.version:
             changed = self._cursor.changed()
             if changed is None or len(changed) > FEW_ROWS or not self._update(changed):
                 self._measure()
@@ -30,17 +32,25 @@ class FreeRange:
         self._free = self._nodes.future_idle[:, self._resource].copy()
         counted = self._free[self._has_any]
         if len(counted):
-            self._range = (int(counted.min()), int(counted.max()))
+            most = int(counted.max())
+            self._range = (int(counted.min()), most)
+            self._at_most = int(np.count_nonzero(counted == most))
 
     def _update(self, rows: list[int]) -> bool:
         """Take over changed rows; False: the range may have changed and must be measured."""
         least, most = self._range
-        unchanged = True
         for row in rows:
-            if self._has_any[row]:
-                before = self._free.item(row)
-                now = self._nodes.future_idle.item(row, self._resource)
-                self._free[row] = now
-                if now != before and not (least < before < most and least <= now <= most):
-                    unchanged = False
-        return unchanged
+            before = self._free.item(row)
+            now = self._nodes.future_idle.item(row, self._resource)
+            if now == before or not self._has_any[row]:
+                continue
+            if now > most or before == least < now:
+                return False
+            self._free[row] = now
+            self._at_most += (now == most) - (before == most)
+            if not self._at_most:
+                return False
+            if now < least:
+                least = now
+        self._range = least, most
+        return True

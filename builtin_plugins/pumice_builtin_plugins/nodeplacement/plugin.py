@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -17,6 +17,14 @@ from pumice_builtin_plugins.nodeplacement.free_range import FreeRange
 PlacementStrategy = Literal["binpack", "spread"]
 _MAX_SCORE = 9.0
 _CPU = 0
+
+
+class _Placement(NamedTuple):
+    """How tasks of one class are placed."""
+
+    resource: int | None
+    """The dimension that counts; None: the cluster has no GPUs."""
+    strategy: PlacementStrategy
 
 
 class NodePlacement(Plugin):
@@ -39,6 +47,8 @@ class NodePlacement(Plugin):
         nodes = self.session.nodes
         self._gpu = nodes.dimensions.position.get(GPU)
         self._ranges: dict[int, FreeRange] = {}
+        self._placements: dict[int, _Placement] = {}
+        """By class of tasks."""
         self._gpu_counts = np.zeros(len(nodes))
         if self._gpu is not None:
             self._gpu_counts[:] = nodes.allocatable[:, self._gpu] / 1000
@@ -47,20 +57,20 @@ class NodePlacement(Plugin):
 
     def span(self, task: Task) -> Hashable:
         """The least and the most that is free, on which binpack scores depend."""
-        resource = self._resource(task)
+        resource, _ = self._placement(task)
         return None if resource is None else self._range(resource).least_and_most()
 
     def _scope(self, task: Task) -> Scope:
-        return "row" if self._strategy(task) == "spread" else "span"
+        return "row" if self._placement(task).strategy == "spread" else "span"
 
     @hookimpl(scope=_scope)
     def node_order(self, task: Task, node: NodeHandle) -> float:
-        resource = self._resource(task)
+        resource, strategy = self._placement(task)
         if resource is None:
             return 0.0
         free = float(node.table.future_idle.item(node.row, resource))
         allocatable = node.table.allocatable.item(node.row, resource)
-        if self._strategy(task) == "binpack":
+        if strategy == "binpack":
             least, most = self._range(resource).least_and_most()
             if allocatable <= 0 or most == 0:
                 return 0.0
@@ -74,12 +84,12 @@ class NodePlacement(Plugin):
 
     @hookimpl(scope=_scope)
     def batch_node_order(self, task: Task, nodes: NodeView) -> np.ndarray | None:
-        resource = self._resource(task)
+        resource, strategy = self._placement(task)
         if resource is None:
             return None
         free = nodes.take(nodes.table.future_idle[:, resource]).astype(np.float64)
         allocatable = nodes.take(nodes.table.allocatable[:, resource])
-        if self._strategy(task) == "binpack":
+        if strategy == "binpack":
             return _binpack(free, allocatable > 0)
         if resource == _CPU:
             return _fraction(free, allocatable)
@@ -87,12 +97,15 @@ class NodePlacement(Plugin):
 
     # -- helpers
 
-    def _resource(self, task: Task) -> int | None:
-        return self._gpu if wants_gpus(task, self.session.nodes) else _CPU
-
-    def _strategy(self, task: Task) -> PlacementStrategy:
-        needs_gpus = wants_gpus(task, self.session.nodes)
-        return self.options.gpu if needs_gpus else self.options.cpu
+    def _placement(self, task: Task) -> _Placement:
+        placement = self._placements.get(task.class_id)
+        if placement is None:
+            placement = _Placement(_CPU, self.options.cpu)
+            if wants_gpus(task, self.session.nodes):
+                placement = _Placement(self._gpu, self.options.gpu)
+            if task.class_id >= 0:
+                self._placements[task.class_id] = placement
+        return placement
 
     def _range(self, resource: int) -> FreeRange:
         free_range = self._ranges.get(resource)

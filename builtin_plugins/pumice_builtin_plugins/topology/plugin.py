@@ -49,7 +49,9 @@ class TopologyPlugin(Plugin):
         tasks: Sequence[Task],
         nodes: np.ndarray,
     ) -> Sequence[np.ndarray] | None:
-        constraint = sub_group.topology_constraint or {}
+        constraint = sub_group.topology_constraint
+        if not constraint:
+            return None
         # A pod group of Kubernetes' own API names a node label instead of a topology.
         name = constraint.get("topology") or constraint.get("nodeLabel")
         if not name or not tasks:

@@ -64,6 +64,7 @@ class JobCursor:
         if position == end:
             return []
         self._position = end
-        if end - position == 1:
-            return [journal[position]]
+        last = journal[-1]
+        if end - position == 1 or (end - position == 2 and journal[position] is last):
+            return [last]
         return list({job.uid: job for job in journal[position:]}.values())

@@ -61,6 +61,8 @@ class BranchOrder:
         self._queue_key = order.queue_key if by_keys and order.has_job_keys else None
         self._journal = session.cluster.job_journal
         self._seen = len(self._journal)
+        self._paths: dict[str, list[str]] = {}
+        """By queue: its name and those of the queues above it."""
         self._ties: dict[tuple[str, str], bool] = {}
         """Which of two queues with equal keys goes first."""
         self.popped: dict[str, list[Job]] = {}
@@ -99,10 +101,17 @@ class BranchOrder:
         if seen == end or self._queue_key is None:
             return
         self._seen = end
-        for name in {job.queue for job in journal[seen:]}:
+        last = None
+        for job in journal[seen:]:
+            if job is last:  # mostly one job was placed, which changed its status twice
+                continue
+            last, name = job, job.queue
+            path = self._paths.get(name)
+            if path is None:
+                path = self._paths[name] = [above.name for above in queue_path(queues, name)]
             # A queue whose jobs do not wait has no branch; a queue above it may have one.
-            for above in queue_path(queues, name):
-                branch = branches.get(above.name)
+            for above in path:
+                branch = branches.get(above)
                 if branch is not None:
                     branch.key = None
 
