@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pumice import ROOT, Action, Job, JobHeap, Session, SingleTasks, Task, TaskStatus
+from pumice import ROOT, Action, Job, JobHeap, Queue, Session, SingleTasks, Task, TaskStatus
 from pumice_builtin_actions.greedy.hypernode_search import HypernodeSearch, record_hyper_nodes
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
 from pumice_builtin_actions.greedy.pending_work import PendingWork, pending_work
@@ -45,9 +45,10 @@ class _Allocation:
         """By job: its only task, until the common way is needed for it."""
 
     def run(self) -> None:
-        session = self._session
+        session, turn = self._session, self._session.turn()
         for job in session.jobs.values():
-            with session.turn(job):
+            turn.job = job
+            with turn:
                 self._collect(job)
         queues = session.order.queue_heap(session.queues[name] for name in self._waiting)
         while queues:
@@ -57,9 +58,10 @@ class _Allocation:
                 continue
             job = jobs.pop()
             overused = more = False
-            with session.turn(job):
+            turn.job = job
+            with turn:
                 overused = session.ask.overused(queue)
-                more = not overused and self._serve(job)
+                more = not overused and self._serve(queue, job)
             if overused:
                 text = f"queue {queue.name} is skipped, because it holds all that it deserves"
                 session.note_queue(queue, "QueueOverused", text)
@@ -106,20 +108,20 @@ class _Allocation:
             return None
         return task
 
-    def _serve_single(self, job: Job, task: Task) -> bool:
+    def _serve_single(self, queue: Queue, task: Task) -> bool:
         """Place the only task of a job; False: its turn is not over."""
-        session, sub_job = self._session, task.sub_job
+        sub_job = task.sub_job
         if sub_job is None or sub_job.nominated_hyper_node:
             return False
-        if not session.ask.allocatable(session.queue_of(job), task):
+        if not self._session.ask.allocatable(queue, task):
             return False
         return self._singles.place(task) or self._singles.nowhere
 
-    def _serve(self, job: Job) -> bool:
+    def _serve(self, queue: Queue, job: Job) -> bool:
         """Place tasks of a job; returns whether it has more to place after a commit."""
         single = self._single.pop(job.uid, None)
         if single is not None:
-            if self._serve_single(job, single):
+            if self._serve_single(queue, single):
                 return False
             self._work[job.uid] = pending_work(self._session, job)
         if job.has_hard_topology or job.has_sub_job_policy:

@@ -30,9 +30,10 @@ class FairAllocate(Action):
                 job.phase = "Inqueue"
         tree = QueueTree(session, waiting, depth=self.options.queue_depth, placing=True)
         prospects = Prospects(session, tree)
+        turn = session.turn()
         for job in prospects:
-            more = False
-            with session.turn(job):
+            more, turn.job = False, job
+            with turn:
                 more = not _place_single(session, singles, job) and _grow(session, placer, job)
             if more:
                 prospects.put_back(job)
@@ -66,8 +67,9 @@ def _may_go_anywhere(session: Session, job: Job, tasks: list[Task]) -> bool:
     if group.sets or len(group.pod_sets) != 1:
         return False
     pod_set, every = job.sub_jobs[group.pod_sets[0].uid], session.nodes.all_rows
+    pod_sets, subset_nodes = {pod_set.name: pod_set}, session.ask.subset_nodes
     for part in (group, pod_set):
-        subsets = session.ask.subset_nodes(job, part, {pod_set.name: pod_set}, tasks, every)
+        subsets = subset_nodes(job, part, pod_sets, tasks, every)
         if len(subsets) != 1 or subsets[0] is not every:
             return False
     return True

@@ -53,13 +53,13 @@ class Binpack(Plugin):
         terms, total = self._terms_of(task)
         if not self._scale or not total:
             return 0.0
-        used, allocatable = node.table.used[node.row], node.table.allocatable[node.row]
+        row, used, allocatable = node.row, node.table.used, node.table.allocatable
         score = 0.0
         for dimension, amount, weight in terms:
-            size = allocatable.item(dimension)
+            size = allocatable.item(row, dimension)
             if not size or not weight:
                 continue
-            total_used = amount + used.item(dimension)
+            total_used = amount + used.item(row, dimension)
             if total_used > size:
                 return 0.0
             score += total_used * weight / size

@@ -231,6 +231,18 @@ def test_unclosed_statements_are_discarded_with_the_failed_job():
     assert session.nodes.used.sum() == 0
 
 
+def test_a_block_may_be_entered_again_for_another_job():
+    session = crowd().session(policy([Gang], on_plugin_error="isolate"))
+    turn = session.turn()
+    for number, name in enumerate(("first", "bad")):
+        job = turn.job = session.jobs[f"ns/{name}"]
+        with turn:
+            session.statement().allocate(session.cluster.tasks[f"{name}-t-0"], 0)
+            raise PluginError("some_point", f"faulty-{number}", "dist 1", ValueError("x"))
+        assert len(job.plugin_errors) == 1
+        assert session.nodes.used.sum() == 0
+
+
 def test_an_error_of_the_action_costs_the_job_and_is_reported():
     session = crowd().session(policy([Gang], on_plugin_error="isolate"))
     session.current_action = "allocate"

@@ -91,7 +91,10 @@ class Proportion(Plugin):
     def queue_order(self, left: Queue, right: Queue) -> int:
         if left.priority != right.priority:
             return right.priority - left.priority
-        l_share, r_share = self._share(left), self._share(right)
+        accounts = self._accounts
+        l_account, r_account = accounts.get(left.name), accounts.get(right.name)
+        l_share = 0.0 if l_account is None else l_account.share
+        r_share = 0.0 if r_account is None else r_account.share
         return (l_share > r_share) - (l_share < r_share)
 
     @hookimpl
@@ -235,10 +238,6 @@ class Proportion(Plugin):
         )
         for account, row in zip(accounts, deserved.tolist(), strict=True):
             account.deserved, account.bound = columns.resource(row), row
-
-    def _share(self, queue: Queue) -> float:
-        account = self._accounts.get(queue.name)
-        return 0.0 if account is None else account.share
 
     def _fits(self, queue: Queue, request: Request) -> bool | None:
         """Whether an open queue with this request stays within deserved; None: not its queue."""

@@ -33,12 +33,12 @@ def _is_pipelined(task: Task) -> bool:
 
 def roles_valid(job: Job) -> bool:
     """Whether every role has enough tasks that could still run."""
-    return _roles_hold(job, _is_valid)
+    return not job.role_min or _roles_hold(job, _is_valid)
 
 
 def roles_ready(job: Job) -> bool:
     """Whether every role has as many placed tasks as it needs."""
-    return _roles_hold(job, is_ready_task)
+    return not job.role_min or _roles_hold(job, is_ready_task)
 
 
 def roles_pipelined(job: Job) -> bool:
@@ -68,7 +68,7 @@ def sub_jobs_valid(job: Job) -> bool:
 
 def sub_jobs_ready(job: Job) -> bool:
     """Whether every group has as many ready sub-jobs as it needs."""
-    return _sub_jobs_hold(job, SubJob.is_ready)
+    return not job.min_sub_jobs or _sub_jobs_hold(job, SubJob.is_ready)
 
 
 def sub_jobs_pipelined(job: Job) -> bool:
@@ -123,13 +123,18 @@ def has_minimum(job: Job) -> bool:
 
 def is_ready_to_schedule(job: Job) -> bool:
     """Whether every pod set has enough tasks that could run."""
-    return all(
-        active_count(p) + sum(1 for t in p.by_status[_PENDING].values() if not t.gated)
-        >= p.min_available
-        for p in job.sub_jobs.values()
-    )
+    for pod_set in job.sub_jobs.values():
+        count = active_count(pod_set)
+        for task in pod_set.by_status[_PENDING].values():
+            count += not task.gated
+        if count < pod_set.min_available:
+            return False
+    return True
 
 
 def has_pending(job: Job) -> bool:
     """Whether a pending task is not held back by a gate."""
-    return any(not task.gated for task in job.by_status[_PENDING].values())
+    for task in job.by_status[_PENDING].values():  # noqa: SIM110 - any() costs twice
+        if not task.gated:
+            return True
+    return False

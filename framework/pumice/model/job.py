@@ -211,17 +211,17 @@ class Job(Members):
         assert sub_job is not None
         self.journal.append(self)
         uid = task.uid
-        # Hot: once or twice for every placement, so the two are written out.
-        mine, parts = self.by_status, sub_job.by_status
-        del mine[old][uid], parts[old][uid]
-        if mine[status] is NO_TASKS:
-            mine[status] = {uid: task}
-        else:
-            mine[status][uid] = task
-        if parts[status] is NO_TASKS:
-            parts[status] = {uid: task}
-        else:
-            parts[status][uid] = task
+        for by_status in (self.by_status, sub_job.by_status):
+            source, target = by_status[old], by_status[status]
+            if not target and len(source) == 1:
+                # In jobs of one task, which are many, moving the dict saves making one.
+                by_status[old], by_status[status] = NO_TASKS, source
+                continue
+            del source[uid]
+            if target is NO_TASKS:
+                by_status[status] = {uid: task}
+            else:
+                target[uid] = task
         task.status = status
         if task.best_effort:
             change = (status == _PENDING) - (old == _PENDING)

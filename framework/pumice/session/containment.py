@@ -106,17 +106,18 @@ def action_error(session: Session, exc: BaseException, job: Job | None = None) -
 class Turn:
     """The block of :meth:`Session.turn`; a class, because a generator would cost more per job."""
 
-    __slots__ = ("_job", "_mark", "_session")
+    __slots__ = ("_mark", "_session", "job")
 
     def __init__(self, session: Session, job: Job | None) -> None:
         self._session = session
-        self._job = job
+        self.job = job
+        """The job that is decided about; may be set before the block is entered again."""
         self._mark = len(session._open_statements)
 
     def __enter__(self) -> None:
         session = self._session
         if session.ledger is not None:
-            session.ledger.turn(self._job)
+            session.ledger.turn(self.job)
         if session._deadline is not None:
             session._deadline.check()
 
@@ -130,7 +131,7 @@ class Turn:
             self._session.ledger.turn(None)
         if exc is None or isinstance(exc, (*NOT_CONTAINED, DeadlinePassed, GeneratorExit)):
             return False
-        session, job = self._session, self._job
+        session, job = self._session, self.job
         error = action_error(session, exc, job)
         discard_statements(session, self._mark)
         if job is not None:

@@ -124,7 +124,8 @@ def apply_place(session: Session, op: Operation) -> object:
     if task.status is not _PENDING and (op.kind is _ALLOCATE or task.status is not _RELEASING):
         raise StatementError(f"task {task.key} is {task.status.label}: it has a node already")
     status = _ALLOCATED if op.kind is _ALLOCATE else _PIPELINED
-    save_device_counts(session, op)
+    if op.groups or task.gpu_groups:
+        op.device_counts = session.nodes.device_counts(op.row)
     if op.returns:
         session.nodes.set_aside(op.row, task)
     task.gpu_groups = op.groups

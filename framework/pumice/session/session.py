@@ -147,6 +147,7 @@ class Session:
         """Whether anybody gets a line for every bind."""
         self._prepares_binds = ledger is not None or any(map(self.ask.has, _BIND_POINTS))
         """Whether anybody prepares binds, or records who does."""
+        self._mutates_binds = ledger is not None or self.ask.has("bind_request_mutate")
         self._pre_bind = [impl for tier in self.ask.voters["pre_bind"] for impl, _ in tier]
         self._pre_bind_rollback = {
             impl.plugin: impl for tier in self.ask.voters["pre_bind_rollback"] for impl, _ in tier
@@ -207,7 +208,8 @@ class Session:
         """A block that decides about one job: whatever is raised ends the block and no more.
 
         The statements opened in the block are discarded, and the job's reason names the plugin or
-        action. ``job`` is None for a decision about no job in particular.
+        action. ``job`` is None for a decision about no job in particular. The block may be entered
+        again for another ``job``, which is set on it.
         """
         return Turn(self, job)
 
@@ -332,7 +334,9 @@ class Session:
                     self._unprepare_bind(context, prepared)
                     return f"{impl.plugin}: {refusal}"
                 prepared.append(impl.plugin)
-            context.annotations.update(self.ask.bind_request_mutate(context.task, context.node))
+            if self._mutates_binds:
+                added = self.ask.bind_request_mutate(context.task, context.node)
+                context.annotations.update(added)
         except PluginError:
             self._unprepare_bind(context, prepared)
             raise

@@ -210,7 +210,7 @@ def _vector(
 
 
 def _scalar(voter: FilterVoter | ScoreVoter, task: Task, session: Session, row: int) -> Any:
-    answer = voter.one(task, session.nodes, row)
+    answer = voter.one(task, session.nodes.handle(row))
     return answer if isinstance(voter, ScoreVoter) else _error(answer)
 
 

@@ -1,5 +1,7 @@
 """Rules that add answers up: Sum, SumByKey, Merge, PerPlugin, Fold."""
 
+import pytest
+
 from pumice.combine import (
     Fold,
     Merge,
@@ -7,6 +9,7 @@ from pumice.combine import (
     Sum,
     SumByKey,
 )
+from pumice.errors import PluginError
 from tests.framework.combine._panel import Panel
 
 
@@ -49,6 +52,17 @@ def test_an_empty_list_removes_a_branch_and_none_leaves_it():
     assert panel.ask("job", [1, 2, 3]) == [[1], [3]]
     assert Panel(Fold(), []).ask("job", [1, 2]) == [[1, 2]]
     assert Panel(Fold(), [[]], [lambda *args: [["never"]]]).ask("job", [1]) == []
+
+
+def test_what_one_plugin_alone_answers_is_checked():
+    assert Panel(Fold(), [None]).ask("job", [1]) == [[1]]
+    assert Panel(Fold(), [([1], [2])]).ask("job", [1, 2]) == [[1], [2]]
+
+    def fails(*args):
+        raise ValueError("no")
+
+    with pytest.raises(PluginError, match="no"):
+        Panel(Fold(), [fails]).ask("job", [1])
 
 
 def test_each_branch_sees_the_fixed_arguments():

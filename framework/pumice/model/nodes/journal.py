@@ -40,6 +40,12 @@ class RowJournal:
         recent = self._journal[start:]
         return recent if len(recent) < 2 else sorted(set(recent))
 
+    def only_change_since(self, version: int) -> int:
+        """The row of the only change since a version; -1: there are more, or none, or any."""
+        if self.version - version != 1 or not self._journal or not self.reports_changes:
+            return -1
+        return self._journal[-1]
+
     def touched(self) -> set[int]:
         """All rows that have changed in the cycle, undone or not."""
         return self._earlier.union(self._journal, self._relabelled)

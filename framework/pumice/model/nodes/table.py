@@ -93,7 +93,7 @@ class NodeTable(GpuColumns):
 
     def recount(self, row: int, task: Task, status: TaskStatus) -> None:
         """Count a task that is on the node under another status."""
-        entry = self._entry(row, task)
+        entry = self.held[row].get(task.uid) or self._entry(row, task)
         old = entry.status
         if _KIND[old] == _KIND[status]:
             entry.status = status

@@ -162,6 +162,19 @@ class ClassCache:
             cursor.version = -1
             raise
 
+    def refresh_with_scores(self, task: Task) -> None:
+        """As :meth:`refresh`; scores, too, if they were up to date before the last change."""
+        nodes, cursor, scored = self.nodes, self.cursor, self.scores_cursor
+        version = cursor.version
+        row = nodes.only_change_since(version) if version == scored.version else -1
+        if row < 0 or not self.one_by_one:
+            self.refresh(task)
+            return
+        cursor.version = scored.version = -1  # until no plugin has raised
+        self._refresh_row(task, row)
+        self._refresh_score(task, row)
+        cursor.version = scored.version = nodes.version
+
     def refresh_totals(self, task: Task) -> None:
         """Bring all scores, ``totals`` and ``future_totals`` included, up to date."""
         self.refresh_scores(task)
@@ -181,9 +194,9 @@ class ClassCache:
             raise
 
     def _refresh_total(self, task: Task, row: int) -> None:
-        score = self.scores.item(row)
+        score, node = self.scores.item(row), self.nodes.handle(row)
         for scorer in self.span_scorers:
-            score += scorer.one(task, self.nodes, row)
+            score += scorer.one(task, node)
         self.totals[row] = score
         out = self.future_scores.item(row) == _OUT or isnan(score)
         self.best_future.set(row, _OUT if out else score)
@@ -214,7 +227,7 @@ class ClassCache:
         code = reason = 0
         for voter in self.filters:
             if isinstance(voter, FilterVoter):
-                error = voter.one(task, nodes, row)
+                error = voter.one(task, nodes.handle(row))
                 if error is not None and error.code:
                     code, reason = error.code, REASONS.id(error)
                     break
@@ -227,21 +240,22 @@ class ClassCache:
         self.reasons[row] = reason
 
     def _refresh_score(self, task: Task, row: int) -> None:
-        score = 0.0
+        score, node = 0.0, self.nodes.handle(row)
         for scorer in self.scorers or ():
             if isinstance(scorer, ScoreVoter):
-                score += scorer.one(task, self.nodes, row)
+                score += scorer.one(task, node)
             else:
                 score += scorer.item(row)
         self.scores[row] = score
         passes = not (self.codes[row] or self.missing_dimension[row] or isnan(score))
         if passes and self.rejected is not None and self.rejected[row]:
             passes = False
+        future = score if passes else _OUT
         if self.span_scorers:
-            self.future_scores[row] = score if passes else _OUT
+            self.future_scores[row] = future
         else:
-            self.best_future.set(row, score if passes else _OUT)
-        self.best_idle.set(row, score if passes and self.idle_fits[row] else _OUT)
+            self.best_future.set(row, future)
+        self.best_idle.set(row, future if self.idle_fits[row] else _OUT)
 
     def _refresh_rows(self, task: Task, rows: np.ndarray | None) -> None:
         nodes = self.nodes

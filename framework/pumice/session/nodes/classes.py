@@ -67,29 +67,29 @@ class TaskClasses:
         asked |= {plugin: impl for impl, plugin in preparing if plugin not in asked}
         self._asked = asked
         self._reads = tuple(sorted({name for plugin in asked for name in plugin.reads}))
-        self._keyed = {
-            plugin: impl
-            for plugin, impl in asked.items()
-            if type(plugin).class_key is not Plugin.class_key
-        }
+        self._class_keys = [
+            plugin.class_key for plugin in asked if type(plugin).class_key is not Plugin.class_key
+        ]
 
     def number(self, task: Task) -> int:
         """The number of the task's class; stored in the task."""
         try:
-            key = (
+            key: list[Hashable] = [
                 task.vector.tobytes(),
                 task.gpu if task.gpu.any else None,
                 task.best_effort,
                 task.compared,
                 task.constraints,
-                *[_hashable(getattr(task, name)) for name in self._reads],
-                *[plugin.class_key(task) for plugin in self._keyed],
-            )
-            task.class_id = self._numbers.setdefault(key, len(self._numbers))
+            ]
+            for name in self._reads:
+                key.append(_hashable(getattr(task, name)))
+            for class_key in self._class_keys:
+                key.append(class_key(task))
+            number = task.class_id = self._numbers.setdefault(tuple(key), len(self._numbers))
         except BaseException:
             self._find_faulty_key(task)
             raise
-        return task.class_id
+        return number
 
     def _find_faulty_key(self, task: Task) -> None:
         for plugin, impl in self._asked.items():
@@ -102,13 +102,18 @@ class TaskClasses:
             except BaseException as exc:
                 fail("reads", impl, exc, (task,))
 
-    def of(self, task: Task, skipped: tuple[str, ...]) -> TaskClass:
-        """The task's class, as the nodes are now, without the filters of ``skipped``."""
+    def of(self, task: Task, skipped: tuple[str, ...], *, scored: bool = False) -> TaskClass:
+        """The task's class, as the nodes are now, without the filters of ``skipped``.
+
+        ``scored``: scores will be asked for.
+        """
         number = task.class_id
         key = (self.number(task) if number < 0 else number, skipped)
         found = self._classes.get(key) if self._caches else None
         if found is None:
             found = self._classes[key] = self._make(task, skipped)
+        elif scored and not found.live_scorers:
+            found.cache.refresh_with_scores(task)
         else:
             found.cache.refresh(task)
         if self._verify:
@@ -181,6 +186,8 @@ class TaskClasses:
 
 
 def _hashable(value: Any) -> Hashable:
+    if type(value) is str:
+        return value
     if isinstance(value, Mapping):
         return tuple(sorted(value.items()))
     uid: Hashable = getattr(value, "uid", value)

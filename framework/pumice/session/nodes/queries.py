@@ -89,7 +89,10 @@ class NodeQueries:
                     return fit_error(answer)
             except BaseException as exc:
                 fail("pre_predicate", impl, exc, (task,))
-        task.state[_SKIPPED] = tuple(skipped) if skipped else _NO_PLUGINS
+        if skipped:
+            task.state[_SKIPPED] = tuple(skipped)
+        elif task.state:
+            task.state.pop(_SKIPPED, None)
         return None
 
     def before_scoring(self, task: Task, rows: Rows) -> None:
@@ -147,7 +150,7 @@ class NodeQueries:
     def _objection(self, task: Task, found: TaskClass, row: int) -> FitError | None:
         """Why the filters that are not cached reject one node; None: they do not."""
         for voter in found.live_filters:
-            error = voter.one(task, self._nodes, row)
+            error = voter.one(task, self._nodes.handle(row))
             if error is not None and error.code:
                 return error
         return None
@@ -303,10 +306,10 @@ class NodeQueries:
         does. -1 says only that the other queries have to be asked, ``NOWHERE`` that they would find
         no node.
         """
-        found = self._class(task)
-        cache = found.cache
         if self._has_pre_order or not self._score_decides or not self.one_by_one:
             return -1
+        found = self._classes.of(task, task.state.get(_SKIPPED, _NO_PLUGINS), scored=True)
+        cache = found.cache
         nowhere = cache.nowhere_version if among_future else cache.no_node_version
         if nowhere == cache.cursor.version:
             return NOWHERE

@@ -16,7 +16,7 @@ from pumice.verdicts import FitError, NodeVerdicts
 
 if TYPE_CHECKING:
     from pumice.ledger import Ledger
-    from pumice.model.nodes import NodeTable
+    from pumice.model.nodes import NodeHandle, NodeTable
     from pumice.model.task import Task
     from pumice.session.dispatch import Dispatch
 
@@ -89,7 +89,7 @@ class FilterVoter(NodeVoter):
         else:
             verdicts = NodeVerdicts.accept(len(view))
             for position, row in enumerate(view.rows.tolist()):
-                error = self.one(task, nodes, row)
+                error = self.one(task, nodes.handle(row))
                 if error is not None:
                     verdicts.reject_one(position, error)
         if self.ledger is not None:
@@ -112,12 +112,12 @@ class FilterVoter(NodeVoter):
         except BaseException as exc:
             fail("static_rejections", self.impl, exc, (task,))
 
-    def one(self, task: Task, nodes: NodeTable, row: int) -> FitError | None:
+    def one(self, task: Task, node: NodeHandle) -> FitError | None:
         if self.scalar is None:
-            verdicts = self.many(task, nodes, np.array([row]))
+            verdicts = self.many(task, node.table, np.array([node.row]))
             return None if verdicts is None else verdicts.error(0)
         try:
-            error = self.scalar.fn(task, nodes.handle(row), task.job)
+            error = self.scalar.fn(task, node, task.job)
             return None if error is None else fit_error(error, plugin=self.name)
         except BaseException as exc:
             fail(self.point, self.scalar, exc, (task,))
@@ -141,7 +141,7 @@ class ScoreVoter(NodeVoter):
             except BaseException as exc:
                 fail(self.vector_form, self.vector, exc, (task,))
         else:
-            scores = np.array([self.one(task, nodes, row) for row in view.rows.tolist()], float)
+            scores = np.array([self.one(task, node) for node in view.handles()], float)
         if self.ledger is not None:
             self.ledger.record(
                 "scores",
@@ -165,16 +165,16 @@ class ScoreVoter(NodeVoter):
             fail("span", self.impl, exc, (task,))
         return span
 
-    def one(self, task: Task, nodes: NodeTable, row: int) -> float:
+    def one(self, task: Task, node: NodeHandle) -> float:
         if self.scalar is None:
-            scores = self.many(task, nodes, np.array([row]))
+            scores = self.many(task, node.table, np.array([node.row]))
             return 0.0 if scores is None else float(scores[0])
         try:
-            answer = self.scalar.fn(task, nodes.handle(row))
+            answer = self.scalar.fn(task, node)
             if answer is None:
                 return 0.0
             if type(answer) is not float or isinf(answer):
-                answer = score(answer, of=f" for node {nodes.names[row]}")
+                answer = score(answer, of=f" for node {node.name}")
         except BaseException as exc:
             fail(self.point, self.scalar, exc, (task,))
         return answer

@@ -31,6 +31,20 @@ def test_a_journal_that_is_too_long_is_truncated(monkeypatch):
     assert table.changed_since(table.version) == []
 
 
+def test_a_single_change_is_known_by_its_row(monkeypatch):
+    table, (one, other, _) = table_and_tasks()
+    start = table.version
+    table.add(1, one, TaskStatus.RUNNING)
+    assert table.only_change_since(start) == 1
+    assert table.only_change_since(table.version) == -1
+    table.add(0, other, TaskStatus.RUNNING)
+    assert table.only_change_since(start) == -1
+    last = table.version
+    monkeypatch.setattr(journal, "_JOURNAL_LIMIT", 1)
+    table.remove(0, other)
+    assert table.only_change_since(last) == -1, "the journal was truncated"
+
+
 def test_a_status_change_without_effect_on_resources_is_not_in_the_journal():
     table, (one, *_) = table_and_tasks()
     table.add(0, one, TaskStatus.ALLOCATED)

@@ -195,6 +195,33 @@ def test_only_changed_rows_are_recomputed():
     assert crowd.asked == 41, "nothing changed, no plugin is called"
 
 
+class Fussy(Plugin):
+    """Scores by what is in use; raises for the nodes that it is told."""
+
+    raises_for = ""
+
+    @hookimpl(scope="row")
+    def node_order(self, node):
+        if node.name == self.raises_for:
+            raise ValueError("no")
+        return -float(node.used.cpu)
+
+
+def test_a_scorer_that_raises_is_asked_about_the_node_again():
+    world = World().node("a", cpu=4).node("b", cpu=4).job("j", tasks=3, cpu=1)
+    session = world.session(policy([Fussy]))
+    asking, fussy = task(session, "j-t-0"), session.plugins["fussy"]
+    assert session.queries.best_idle(asking, among_future=False) == 0
+    with session.statement() as statement:
+        statement.allocate(task(session, "j-t-1"), 0)
+        fussy.raises_for = "a"
+        with pytest.raises(PluginError):
+            session.queries.best_idle(asking, among_future=False)
+        fussy.raises_for = ""
+        assert session.queries.best_idle(asking, among_future=False) == 1
+    assert session.queries.best_idle(asking, among_future=False) == 0
+
+
 def test_many_changed_rows_are_recomputed_in_one_call_and_most_as_a_whole():
     session, crowd = counting(40)
     touch(session, range(15))
