@@ -109,7 +109,8 @@ class Predicates(Plugin):
 
     @hookimpl
     def pre_predicate(self, task: Task, job: Job | None) -> FitError | None:
-        filters = self._filters_of(task)
+        number = self.session.queries.class_id(task)
+        filters = self._filters_of_class.get(number) or self._filters_of(task)
         if filters.node_local:
             return None
         try:
