@@ -86,6 +86,10 @@ class SolverAction(Action):
         """Who knows that a plan will be refused for the victims that it loses; None: nobody."""
         return None
 
+    def refuses_larger(self, session: Session) -> Callable[[Plan], bool] | None:
+        """Who knows that a plan, and every larger one, will be refused; None: nobody."""
+        return None
+
     def takes(self, job: Job) -> bool:
         """Whether the action looks at this job at all."""
         return True
@@ -111,6 +115,7 @@ class SolverAction(Action):
             allow_consolidating=self.allow_consolidating,
             only_moves=self.only_moves,
             refuses=self.refuses(session),
+            refuses_larger=self.refuses_larger(session),
             budget=options.budget,
             stale_releases=options.stale_releases,
             bystanders=options.bystanders,
