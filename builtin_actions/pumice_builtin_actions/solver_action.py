@@ -57,6 +57,7 @@ class SolverAction(Action):
 
     evicts = True
     needs_pending = True
+    reads_fit_errors = False
     only_moves: ClassVar[bool] = False
     """Whether the validator refuses every plan that leaves a victim without a node."""
     failures_by_queue: ClassVar[bool] = True
@@ -123,7 +124,7 @@ class SolverAction(Action):
         failed: dict[str, FailedJobs] = {}
         waiting = waiting_jobs(session, lambda job: self._takes(session, job))
         jobs = QueueTree(session, waiting, depth=options.queue_depth, evicting=True)
-        prospects = Prospects(session, jobs)
+        prospects = Prospects(session, jobs, gives_lost=session.records_reasons)
 
         def serve(job: Job) -> None:
             scope = job.queue if self.failures_by_queue else ""
