@@ -53,6 +53,8 @@ class Overcommit(Plugin):
         cpus = minimums[:, 0].tolist()
         running = []
         for number, job in enumerate(session.jobs.values()):
+            if job.phase == "Pending":
+                continue
             if is_admitted(job):
                 # Volcano counts the whole minimum here, also what is allocated already.
                 self._inqueue.add(deduct_gated(job, min_request(job)))
