@@ -22,6 +22,7 @@ class Backfill(Action):
     """
 
     needs_pending = True
+    reads_fit_errors = False
 
     class Options(IgnoredErrorCacheOptions):
         partial_gangs: bool = Field(

@@ -14,6 +14,7 @@ class Enqueue(Action):
 
     admits = True
     needs_pending = True
+    reads_fit_errors = False
 
     def execute(self, session: Session) -> None:
         waiting: dict[str, JobHeap] = {}

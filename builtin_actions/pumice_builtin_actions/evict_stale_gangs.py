@@ -15,6 +15,7 @@ class EvictStaleGangs(Action):
     """
 
     evicts = True
+    reads_fit_errors = False
 
     class Options(Action.Options):
         grace: Duration = Field(

@@ -17,6 +17,7 @@ class FairAllocate(Action):
 
     allocates = True
     needs_pending = True
+    reads_fit_errors = False
 
     class Options(QueueDepthOptions):
         """See :class:`QueueDepthOptions`."""
@@ -29,7 +30,7 @@ class FairAllocate(Action):
             if job.is_pending:
                 job.phase = "Inqueue"
         tree = QueueTree(session, waiting, depth=self.options.queue_depth, placing=True)
-        prospects = Prospects(session, tree)
+        prospects = Prospects(session, tree, gives_lost=session.reads_fit_errors)
         turn = session.turn()
         for job in prospects:
             more, turn.job = False, job

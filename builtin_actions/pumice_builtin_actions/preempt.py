@@ -27,6 +27,7 @@ from pumice_builtin_actions.greedy.eviction import (
     fits_without,
     is_eligible,
     is_never_preempting,
+    may_be_eligible,
     note_not_starving,
     note_undone,
     pending_tasks,
@@ -34,7 +35,7 @@ from pumice_builtin_actions.greedy.eviction import (
 from pumice_builtin_actions.greedy.failure import Attempt, note_failure
 from pumice_builtin_actions.greedy.nominated_node import awaits_nominated_node
 from pumice_builtin_actions.greedy.options import ErrorCacheOptions
-from pumice_builtin_actions.greedy.queue_lookahead import QueueLookahead
+from pumice_builtin_actions.greedy.queue_lookahead import FullQueue, QueueLookahead
 from pumice_builtin_actions.greedy.reachable_nodes import ReachableNodes
 from pumice_builtin_actions.greedy.repeated_failure import NoVictims, RepeatedFailure
 from pumice_builtin_actions.greedy.shortcut import VICTIMS
@@ -122,8 +123,9 @@ class _Preemption:
     def run(self) -> None:
         session = self._session
         for job in session.jobs.values():
-            with session.turn(job):
-                self._collect(job)
+            if may_be_eligible(session, job):
+                with session.turn(job):
+                    self._collect(job)
         queues = session.order.queue_heap(session.queues[name] for name in self._preemptors)
         while queues:
             queue = queues.pop()
@@ -239,7 +241,7 @@ class _Preemption:
         tried = reachable[rows]
         fit = RequestFit(task.vector)
         fits_already: np.ndarray | None = None
-        queue_full: bool | None = None
+        full = FullQueue(self._session, self._lookahead, queue, task)
         for row in best_rows_first(scores[tried], rows[tried]):
             evictable = preemptor.evictable_on(self._session, row)
             victims = self._session.ask.preemptable(task, evictable) if evictable else []
@@ -250,15 +252,11 @@ class _Preemption:
                 if not fits_already[row]:
                     continue
             attempt.tried = True
-            if queue_full is None:
-                queue_full = not self._session.ask.allocatable(queue, task)
-            if (
-                queue_full
-                and self._lookahead is not None
-                and self._lookahead.stays_full(queue, task, row, victims)
-            ):
+            if full.stays_full(row, victims):
                 if not attempt.over_share:
                     attempt.over_share = fits_without(self._session.nodes, row, fit, victims)
+                if attempt.over_share and not preemptor.evictable.any_tasks:
+                    return False  # it is the same on every other node
                 continue
             if self._on_node(statement, task, fit, row, queue, victims, attempt):
                 return True
@@ -335,7 +333,7 @@ class _Preemptor(NamedTuple):
         """Whether any task might be evicted for it, on whatever node."""
         accepts = self.accepts
         if accepts is None:
-            return bool(self.evictable.count.any())
+            return self.evictable.any_tasks
         return any(accepts(task) for tasks in self.evictable.tasks for task in tasks)
 
     def evictable_on(self, session: Session, row: int) -> Sequence[Task]:

@@ -14,6 +14,7 @@ class Shuffle(Action):
     """
 
     evicts = True
+    reads_fit_errors = False
     needs = ("victim_tasks",)
 
     def execute(self, session: Session) -> None:

@@ -49,6 +49,9 @@ class SolveReclaim(SolverAction):
     def refuses(self, session: Session) -> Callable[[Job, Sequence[LostVictims]], bool]:
         return session.ask.refuses_reclaim
 
+    def refuses_larger(self, session: Session) -> Callable[[Plan], bool] | None:
+        return session.ask.refuses_larger_plans
+
     def is_entitled(self, session: Session, job: Job) -> bool:
         return bool(session.ask.can_reclaim_resources(job))
 

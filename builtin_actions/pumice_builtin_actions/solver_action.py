@@ -57,6 +57,7 @@ class SolverAction(Action):
 
     evicts = True
     needs_pending = True
+    reads_fit_errors = False
     only_moves: ClassVar[bool] = False
     """Whether the validator refuses every plan that leaves a victim without a node."""
     failures_by_queue: ClassVar[bool] = True
@@ -86,6 +87,10 @@ class SolverAction(Action):
         """Who knows that a plan will be refused for the victims that it loses; None: nobody."""
         return None
 
+    def refuses_larger(self, session: Session) -> Callable[[Plan], bool] | None:
+        """Who knows that a plan, and every larger one, will be refused; None: nobody."""
+        return None
+
     def takes(self, job: Job) -> bool:
         """Whether the action looks at this job at all."""
         return True
@@ -111,6 +116,7 @@ class SolverAction(Action):
             allow_consolidating=self.allow_consolidating,
             only_moves=self.only_moves,
             refuses=self.refuses(session),
+            refuses_larger=self.refuses_larger(session),
             budget=options.budget,
             stale_releases=options.stale_releases,
             bystanders=options.bystanders,
@@ -118,7 +124,7 @@ class SolverAction(Action):
         failed: dict[str, FailedJobs] = {}
         waiting = waiting_jobs(session, lambda job: self._takes(session, job))
         jobs = QueueTree(session, waiting, depth=options.queue_depth, evicting=True)
-        prospects = Prospects(session, jobs)
+        prospects = Prospects(session, jobs, gives_lost=session.records_reasons)
 
         def serve(job: Job) -> None:
             scope = job.queue if self.failures_by_queue else ""

@@ -32,7 +32,11 @@ from pumice.gang import (
     sub_jobs_valid,
 )
 
-_PENDING, _PIPELINED = TaskStatus.PENDING, TaskStatus.PIPELINED
+_PENDING, _PIPELINED, _RUNNING = (
+    TaskStatus.PENDING,
+    TaskStatus.PIPELINED,
+    TaskStatus.RUNNING,
+)
 
 
 class Gang(Plugin):
@@ -143,13 +147,15 @@ class Gang(Plugin):
 
     @hookimpl
     def on_session_close(self) -> None:
+        gives_reasons = self.session.gives_reasons
         for job in self.session.jobs.values():
-            if not job.tasks:
+            # Without reasons, only the phase of a job that runs tells by its conditions.
+            if not job.tasks or not (gives_reasons or job.by_status[_RUNNING]):
                 continue
             if job.is_ready():
                 self._set_condition(job, "Scheduled", "tasks in gang are ready to be scheduled", "")
             elif not _is_releasing(job):
-                text = _unschedulable_text(job) if self.session.gives_reasons else ""
+                text = _unschedulable_text(job) if gives_reasons else ""
                 self._set_condition(job, "Unschedulable", "NotEnoughResources", text)
 
     def _set_condition(self, job: Job, kind: str, reason: str, message: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from pumice import PERMIT, Job, Plugin, Resource, VoteDetails, hookimpl
+from pumice import PERMIT, REJECT, Job, Plugin, Resource, VoteDetails, hookimpl
 from pumice.kube import shown
 from pumice_builtin_plugins.quota.min_resources import (
     allocated_of,
@@ -46,10 +47,14 @@ class Overcommit(Plugin):
         total = dimensions.resource(session.cluster.total).scaled(self.options.factor)
         self._idle = total.sub(dimensions.resource(session.nodes.used.sum(axis=0)))
         self._inqueue = Resource()
+        self._overused: dict[Hashable, list[str]] = {}
+        """By minimum: what the cluster has too little of for a job, until one is admitted."""
         minimums = minimum_rows(session)
         cpus = minimums[:, 0].tolist()
         running = []
         for number, job in enumerate(session.jobs.values()):
+            if job.phase == "Pending":
+                continue
             if is_admitted(job):
                 # Volcano counts the whole minimum here, also what is allocated already.
                 self._inqueue.add(deduct_gated(job, min_request(job)))
@@ -66,8 +71,14 @@ class Overcommit(Plugin):
     @hookimpl
     def job_enqueueable(self, job: Job) -> int:
         minimum = min_request(job)
-        _, overused = self._inqueue.plus(minimum).less_equal_in(self._idle, minimum)
+        key = minimum.cpu, minimum.memory, tuple(minimum.scalars.items())
+        overused = self._overused.get(key)
+        if overused is None:
+            _, overused = self._inqueue.plus(minimum).less_equal_in(self._idle, minimum)
+            self._overused[key] = overused
         if overused:
+            if not self.session.records_reasons:
+                return REJECT
             return refuse(job, "resource in cluster is overused", "overused", overused)
         return PERMIT
 
@@ -90,4 +101,5 @@ class Overcommit(Plugin):
 
     @hookimpl
     def job_enqueued(self, job: Job) -> None:
+        self._overused.clear()
         self._inqueue.add(deduct_gated(job, min_request(job)))

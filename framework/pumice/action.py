@@ -39,6 +39,9 @@ class Action:
     needs_pending: ClassVar[bool] = False
     """Whether the action does nothing while no pod is pending; a simulation leaves such cycles
     out."""
+    reads_fit_errors: ClassVar[bool] = True
+    """Whether what the action does may depend on ``job.fit_errors`` of earlier actions. Where none
+    does, and nobody reads reasons, they may be missing for jobs like others that failed."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Extension points that some plugin must implement, or the action does nothing."""
 

@@ -91,10 +91,10 @@ def _state_without_reason(session: Session, job: Job) -> JobState | None:
     """The state of a job of which the pod group does not have it already."""
     job.phase = counted_phase(job)
     group, phase = job.group, shown_phase(job, session.uid)
-    if (phase, job.last_start, job.stale_since) == (
-        group.phase,
-        group.last_start,
-        group.stale_since,
+    if (
+        phase == group.phase
+        and job.last_start == group.last_start
+        and job.stale_since == group.stale_since
     ):
         return None
     return JobState(
@@ -152,6 +152,8 @@ def _unreadable_state(session: Session, job: Job, exc: Exception) -> JobState:
 
 def counted_phase(job: Job) -> str:
     """The phase that follows from the statuses of the job's tasks."""
+    if 0 < len(job.tasks) == len(job.by_status[_PENDING]) and job.group.min_member > 0:
+        return "Inqueue" if job.phase == "Inqueue" else "Pending"
     scheduled = job.scheduled_count + job.releasing_scheduled_count
     if scheduled >= job.group.min_member:
         return "Completed" if scheduled == job.count(_FAILED, _SUCCEEDED) else "Running"

@@ -307,6 +307,22 @@ class TestScenarios:
         victims = [LostVictims(jobs[n], list(jobs[n].tasks.values()), count) for n, count in lost]
         assert ask_all.refuses_reclaim(world.job_of("claim"), victims) is refused
 
+    @pytest.mark.parametrize("victims, refused", [(1, False), (2, True), (4, True)])
+    def test_too_many_victims_are_refused_with_more_of_them(self, world, victims, refused):
+        """Queue b holds one GPU more than it deserves; nothing has been simulated yet."""
+        world.node(gpu=4)
+        world.queue("a", 1)
+        world.queue("b", 3)
+        for number in range(4):
+            world.job(f"victim{number}", "b", ask(on="n"))
+        world.job("claim", "a", ask())
+        world.open("fairshare")
+        world.session.ask.on_job_solution_start()
+        names = [f"victim{number}-0" for number in range(victims)]
+        refuses = world.session.ask.refuses_larger_plans
+        assert refuses(world.scenario("claim", *names, allow_consolidating=False)) is refused
+        assert not refuses(world.scenario("claim", *names))
+
     def test_the_minimum_of_a_job_goes_as_one(self, world):
         self.full(world, *[ask(on="n")] * 4)
         with world.session.statement() as statement:

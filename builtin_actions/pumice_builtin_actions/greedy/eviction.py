@@ -17,6 +17,11 @@ def is_eligible(session: Session, job: Job) -> bool:
     return whole_job_refusal(job) is None
 
 
+def may_be_eligible(session: Session, job: Job) -> bool:
+    """Whether to look at a job at all: for one that was not admitted only a reason is noted."""
+    return session.records_reasons or not job.is_pending
+
+
 def starving_jobs(session: Session) -> dict[str, JobHeap]:
     """The starving jobs of each queue.
 
@@ -25,6 +30,8 @@ def starving_jobs(session: Session) -> dict[str, JobHeap]:
     """
     starving: dict[str, JobHeap] = {}
     for job in session.jobs.values():
+        if not may_be_eligible(session, job):
+            continue
         with session.turn(job):
             starves = session.ask.job_starving(job)
             if not starves:

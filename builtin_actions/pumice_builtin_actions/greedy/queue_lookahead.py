@@ -42,3 +42,30 @@ class QueueLookahead:
         if any(self._remove(state, task, victim, node) is not None for victim in victims):
             return False
         return not self._allows(state, queue, task)
+
+
+class FullQueue:
+    """Whether a queue stays too full for a task, asked for one node after the other."""
+
+    def __init__(
+        self, session: Session, lookahead: QueueLookahead | None, queue: Queue, task: Task
+    ) -> None:
+        self._session = session
+        self._lookahead = lookahead
+        self._queue = queue
+        self._task = task
+        self._is_full: bool | None = None
+        self._without_victims: bool | None = None
+        """The answer for a node without victims, which is the same for all of them."""
+
+    def stays_full(self, row: int, victims: Sequence[Task]) -> bool:
+        """Whether the queue is known to be too full even without these victims."""
+        if self._is_full is None:
+            self._is_full = not self._session.ask.allocatable(self._queue, self._task)
+        if not self._is_full or self._lookahead is None:
+            return False
+        if victims:
+            return self._lookahead.stays_full(self._queue, self._task, row, victims)
+        if self._without_victims is None:
+            self._without_victims = self._lookahead.stays_full(self._queue, self._task, row, ())
+        return self._without_victims

@@ -102,6 +102,11 @@ class Evictable:
             self._refresh(row)
         return self
 
+    @property
+    def any_tasks(self) -> bool:
+        """Whether there is an evictable task on any node."""
+        return bool(self.count.any())
+
     def _refresh(self, row: int) -> None:
         tasks = list(filter(self._accepts, self._on_row.get(row, ())))
         if tasks != self.tasks[row]:
@@ -122,15 +127,19 @@ class VictimOrder:
         self.by_job: dict[str, list[Task]] = {}
         """By job, in the order of the jobs: the tasks that have a node."""
         self._by_queue: dict[str, list[Task]] = {}
-        by_name = sorted(jobs, key=lambda job: job.uid, reverse=True)
-        for job in sorted(by_name, key=lambda job: (job.priority, -job.created)):
-            on_nodes = [task for task in job.tasks.values() if task.node]
+        placed = [
+            (job, on_nodes)
+            for job in jobs
+            if (on_nodes := [task for task in job.tasks.values() if task.node])
+        ]
+        placed.sort(key=lambda entry: entry[0].uid, reverse=True)
+        placed.sort(key=lambda entry: (entry[0].priority, -entry[0].created))
+        for job, on_nodes in placed:
             if len(on_nodes) > 1:
                 tasks = session.order.sorted_tasks(job.tasks.values())
                 on_nodes = [task for task in reversed(tasks) if task.node]
-            if on_nodes:
-                self.by_job[job.uid] = on_nodes
-                self._by_queue.setdefault(job.queue, []).extend(on_nodes)
+            self.by_job[job.uid] = on_nodes
+            self._by_queue.setdefault(job.queue, []).extend(on_nodes)
 
     @classmethod
     def of(cls, session: Session) -> VictimOrder:

@@ -12,10 +12,12 @@ class JobShare:
 
     __slots__ = ("_cached", "_share", "_totals", "allocated", "job")
 
-    def __init__(self, job: Job, totals: Totals, *, cached: bool = True) -> None:
+    def __init__(
+        self, job: Job, totals: Totals, allocated: list[int], *, cached: bool = True
+    ) -> None:
         """``cached``: the share is computed again only after a change, else on every access."""
         self.job = job
-        self.allocated: list[int] = job.allocated.tolist()
+        self.allocated = allocated
         self._totals = totals
         self._share: float | None = None
         self._cached = cached

@@ -11,6 +11,7 @@ from pumice import Job, Plugin, PluginEntry, Policy, Queue, Task, VoteDetails, h
 from pumice_builtin_plugins.drf.hierarchy import HierarchicalShares
 from pumice_builtin_plugins.drf.job_shares import JobShare
 from pumice_builtin_plugins.quota.dominant_share import dominant_share, totals_of
+from pumice_builtin_plugins.quota.min_resources import allocated_rows
 from pumice_builtin_plugins.quota.resource_columns import add_request, subtract_request
 from pumice_builtin_plugins.quota.shortcut import QUEUE_BOOKS
 
@@ -46,9 +47,10 @@ class Drf(Plugin):
         total = self.session.cluster.total.tolist()
         self._totals = totals_of(enumerate(total))
         cached = self.session.uses("queue_books")
+        held = allocated_rows(self.session).tolist()
         self._shares = {
-            job.uid: JobShare(job, self._totals, cached=cached)
-            for job in self.session.jobs.values()
+            job.uid: JobShare(job, self._totals, allocated, cached=cached)
+            for job, allocated in zip(self.session.jobs.values(), held, strict=True)
         }
         self._tree = (
             HierarchicalShares(self.session.queues, self._shares, total, cached=cached)

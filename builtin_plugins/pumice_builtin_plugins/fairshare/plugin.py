@@ -280,6 +280,15 @@ class FairShare(Plugin):
             self._reclaimer(job), least_losses(lost, self._quantities)
         )
 
+    @hookimpl
+    def refuses_larger_plans(self, plan: Plan) -> bool:
+        """Where moved victims count like others, all victims do, also those that stay."""
+        if plan.allow_consolidating:
+            return False
+        return self._reclaim_validator().refuses_more(
+            self._reclaimer(plan.preemptor), units_by_queue(plan, self._quantities)
+        )
+
     def _reclaim_validator(self) -> ReclaimValidator:
         return ReclaimValidator(self._queues, self._allocated_before, self._multiplier)
 

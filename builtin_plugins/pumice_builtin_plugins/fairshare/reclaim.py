@@ -155,6 +155,23 @@ class ReclaimValidator:
         self._involved: dict[str, frozenset[int]] = {}
 
     def allows(self, reclaimer: Reclaimer, evicted: Mapping[str, list[EvictionUnit]]) -> bool:
+        return self._may_evict_all(reclaimer, evicted) and all(
+            self._stays_fair(reclaimer, queue) for queue in reclaimer.queue.path
+        )
+
+    def refuses_more(self, reclaimer: Reclaimer, evicted: Mapping[str, list[EvictionUnit]]) -> bool:
+        """Whether no plan is allowed that evicts so much and more of other queues.
+
+        The more a queue loses, the less it may lose, and the lower is its ratio. Above the leaf
+        queue that reclaims, a queue may lose something itself, which lowers its own ratio, too.
+        """
+        return not self._may_evict_all(reclaimer, evicted) or not self._stays_fair(
+            reclaimer, reclaimer.queue
+        )
+
+    def _may_evict_all(
+        self, reclaimer: Reclaimer, evicted: Mapping[str, list[EvictionUnit]]
+    ) -> bool:
         for name, units in evicted.items():
             victim = self._tree.get(name)
             if victim is None:
@@ -165,7 +182,7 @@ class ReclaimValidator:
                 if not self._may_evict(reclaimer, ours, theirs, self._allocated(theirs)):
                     return False
                 self._evict(victim, unit)
-        return all(self._stays_fair(reclaimer, queue) for queue in reclaimer.queue.path)
+        return True
 
     def refuses(self, reclaimer: Reclaimer, lost: Mapping[str, list[Quantities]]) -> bool:
         """Whether no plan is allowed with these losses by leaf queue, whatever else it evicts.

@@ -90,10 +90,30 @@ def minimum_rows(session: Session) -> np.ndarray:
     return session.cluster.snapshot_cache.of_jobs("min_resources", row, width=width)
 
 
+def allocated_rows(session: Session) -> np.ndarray:
+    """What the tasks of each job hold; for ``on_session_open``."""
+    width = len(session.nodes.dimensions)
+    return session.cluster.snapshot_cache.of_jobs("allocated", _allocated, width=width)
+
+
+def _allocated(job: Job) -> np.ndarray:
+    return job.allocated
+
+
+def gated_jobs(session: Session) -> list[bool]:
+    """For each job :func:`has_gated`; for ``on_session_open``."""
+    gated: list[bool] = session.cluster.snapshot_cache.of_jobs(
+        "gated", has_gated, dtype=bool
+    ).tolist()
+    return gated
+
+
 def has_gated(job: Job) -> bool:
     """Whether a gate holds one of the job's pending tasks."""
-    pending = job.by_status[_PENDING]
-    return bool(pending) and any(task.gated for task in pending.values())
+    for task in job.by_status[_PENDING].values():  # noqa: SIM110 - asked of all jobs: any() is slow
+        if task.gated:
+            return True
+    return False
 
 
 def refuse(job: Job, what: str, verb: str, resources: Iterable[str]) -> int:

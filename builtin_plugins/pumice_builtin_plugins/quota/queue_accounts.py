@@ -15,8 +15,9 @@ from pumice import Job, Missing, Queue, Resource, Session, Task, TaskStatus
 from pumice_builtin_plugins.quota.dominant_share import Totals, dominant_share, totals_of
 from pumice_builtin_plugins.quota.min_resources import (
     allocated_of,
+    allocated_rows,
     elastic_of,
-    has_gated,
+    gated_jobs,
     inqueue_of,
     is_admitted,
     minimum_rows,
@@ -126,18 +127,19 @@ def open_accounts(
     jobs = list(session.jobs.values())
     queue_of_job = np.array([number_of.get(job.queue, no_account) for job in jobs], np.intp)
     cache, width = session.cluster.snapshot_cache, len(session.nodes.dimensions)
-    job_allocated = cache.of_jobs("allocated", _allocated, width=width)
+    job_allocated = allocated_rows(session)
     job_pending = cache.of_jobs("pending", _pending, width=width)
     job_minimum = minimum_rows(session)
     in_resources, in_columns, counts = [], [], []
-    for number, (job, cpu) in enumerate(zip(jobs, job_minimum[:, 0].tolist(), strict=True)):
+    cpus, gated = job_minimum[:, 0].tolist(), gated_jobs(session)
+    for number, (job, cpu, is_gated) in enumerate(zip(jobs, cpus, gated, strict=True)):
         if job.min_resources is None:
             in_columns.append(number)
-        elif cpu < 0 or has_gated(job):
+        elif cpu < 0 or is_gated:
             in_resources.append(job)
         else:
             in_columns.append(number)
-            if is_admitted(job) or runs_at_minimum(job):
+            if job.phase != "Pending" and (is_admitted(job) or runs_at_minimum(job)):
                 counts.append(number)
     allocated, request, elastic, inqueue = (
         np.zeros((no_account + 1, width), np.int64) for _ in range(4)
@@ -162,10 +164,6 @@ def open_accounts(
             account_of.inqueue.add(inqueue_of(job, held))
             account_of.elastic.add(elastic_of(job, held))
     return accounts
-
-
-def _allocated(job: Job) -> np.ndarray:
-    return job.allocated
 
 
 def _pending(job: Job) -> np.ndarray:

@@ -126,6 +126,18 @@ class EvictionSpecs:
         Default: not known.
         """
 
+    @extension_point(Any_())
+    def refuses_larger_plans(self, plan: Plan) -> bool | None:
+        """Whether ``reclaim_scenario_validator`` would refuse this plan and every larger one.
+
+        Asked by solve_reclaim while it adds victims to a plan, before any of them is evicted, to
+        end a search that cannot succeed. A larger plan places the same part of the claimant and
+        has the same victims and more, of other queues than the claimant's. Answer True only if it
+        is refused whatever becomes of its victims: some may be moved, others left alone.
+
+        Default: not known.
+        """
+
     @extension_point(All())
     def preempt_scenario_validator(self, plan: Plan) -> bool | None:
         """Whether a simulated preemption plan may be carried out.

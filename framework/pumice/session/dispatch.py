@@ -161,6 +161,7 @@ class Dispatch:
     reclaim_scenario_validator: Callable[[Plan], bool]
     preempt_scenario_validator: Callable[[Plan], bool]
     refuses_reclaim: Callable[[Job, Sequence[LostVictims]], bool]
+    refuses_larger_plans: Callable[[Plan], bool]
     on_job_solution_start: Callable[[], None]
     overused: Callable[[Queue], bool]
     preemptive: Callable[[Queue, Sequence[Task]], bool]

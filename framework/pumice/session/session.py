@@ -71,6 +71,12 @@ class Session:
         """What records the cycle, if anything does."""
         self.gives_reasons = gives_reasons
         """Whether the decisions say why jobs wait; a backend may have no reader for it."""
+        self.records_reasons = gives_reasons or ledger is not None
+        """Whether anybody reads why the actions do nothing for a job."""
+        self.reads_fit_errors = self.records_reasons or any(
+            entry.cls.reads_fit_errors for entry in policy.actions
+        )
+        """Whether anybody reads why no node takes a task."""
         self.now = cluster.now
         """Epoch seconds of the cycle."""
         self.nodes: NodeTable = cluster.nodes
@@ -248,6 +254,8 @@ class Session:
 
         ``pumice run`` and ``pumice explain`` report it if the job waits at the end of the cycle.
         """
+        if not self.records_reasons:
+            return
         notes: dict[tuple[str, str], str] = job.state.setdefault(NOTES, {})
         if (self.current_action, code) not in notes:
             notes[self.current_action, code] = text

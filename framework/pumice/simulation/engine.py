@@ -31,7 +31,9 @@ _MOST_CYCLES = 50
 _FRUITLESS = 24
 """After so many cycles that decided nothing, jobs will never start if none runs and none comes."""
 _COLLECT_EVERY = 25
-"""The garbage collector runs after so many cycles instead of in each."""
+"""The garbage collector looks at what these cycles made instead of in each cycle."""
+_COLLECT_ALL_EVERY = 500
+"""It looks at everything, which costs the more the more jobs wait, after so many cycles."""
 
 Progress = Callable[[int, int], None]
 """Called now and then with the number of jobs that are done, and of all."""
@@ -267,7 +269,7 @@ class Simulation:
         self._backend.history.clear()
         self._record.cycles += 1
         if self._record.cycles % _COLLECT_EVERY == 0:
-            gc.collect()
+            gc.collect(1 if self._record.cycles % _COLLECT_ALL_EVERY else 2)
         self._record.faults += len(decisions.faults)
         more = self._carry_out(decisions, now)
         decided = bool(decisions.binds or decisions.evictions)

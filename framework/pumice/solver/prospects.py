@@ -23,8 +23,10 @@ class Prospects:
     at once where no other queue comes between, and all that are left in any order.
     """
 
-    def __init__(self, session: Session, tree: QueueTree) -> None:
+    def __init__(self, session: Session, tree: QueueTree, *, gives_lost: bool = True) -> None:
+        """``gives_lost``: jobs that are bound to fail are given, too, to be told why they wait."""
         self._tree = tree
+        self._gives_lost = gives_lost
         self._kind_of = Kinds.of_session(session).of
         self._kinds: dict[str, Hashable] = {}
         """By uid of a job, as far as they were needed."""
@@ -47,7 +49,7 @@ class Prospects:
             if self._seen != len(self._journal):
                 self._reopen()
             if self._counted and not self._open:
-                jobs = list(tree)
+                jobs = list(tree) if self._gives_lost else []
                 tree.clear()
                 yield from jobs
                 continue
@@ -57,7 +59,8 @@ class Prospects:
                 queue = jobs[0].queue
             for job in jobs:
                 self._take(job)
-                yield job
+                if self._gives_lost or self._kinds.get(job.uid) not in self._lost:
+                    yield job
 
     def _pop_run(self, queue: str) -> list[Job]:
         """The next jobs of the queue from which the last one came, as far as they must fail."""

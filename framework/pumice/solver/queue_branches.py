@@ -60,9 +60,11 @@ class BranchOrder:
         self._victims = victims
         self._queue_key = order.queue_key if by_keys and order.has_job_keys else None
         self._journal = session.cluster.job_journal
-        self._seen = len(self._journal)
+        self._seen = self._keys_seen = len(self._journal)
         self._paths: dict[str, list[str]] = {}
         """By queue: its name and those of the queues above it."""
+        self._keys: dict[tuple[str, str], tuple[Job, Any]] = {}
+        """By queue and uid of its first job, as long as no job changes: that job and the key."""
         self._ties: dict[tuple[str, str], bool] = {}
         """Which of two queues with equal keys goes first."""
         self.popped: dict[str, list[Job]] = {}
@@ -92,7 +94,14 @@ class BranchOrder:
         """The key of a branch with this job as its first; None: none, or the plugin abstains."""
         if job is None or self._queue_key is None:
             return None
-        return self._queue_key(branch.queue, job)
+        if len(self._journal) != self._keys_seen:
+            self._keys_seen = len(self._journal)
+            self._keys.clear()
+        name = branch.queue.name, job.uid
+        known = self._keys.get(name)
+        if known is None or known[0] is not job:
+            known = self._keys[name] = job, self._queue_key(branch.queue, job)
+        return known[1]
 
     def forget_changed(self, branches: Mapping[str, Branch]) -> None:
         """Forget the keys of queues in which a job has changed, and of those above them."""

@@ -51,8 +51,26 @@ class QueueTree:
         self._order = BranchOrder(session, victims=victims, by_keys=by_keys)
         self._branches: dict[str, Branch] = {}
         self._root = self._order.new_heap()
+        if placing or evicting:
+            self._fill(jobs)
+        else:
+            for job in jobs:
+                self.push(job)
+
+    def _fill(self, jobs: Iterable[Job]) -> None:
+        """Push jobs of the session, whose ranks are known for longer than this tree lives."""
+        order, branches = self._session.order, self._branches
+        rank = order.job_rank if order.has_job_keys and self._depth is None else None
         for job in jobs:
-            self.push(job)
+            leaf = branches.get(job.queue)
+            if rank is None:
+                self.push(job)
+            elif leaf is None or leaf.jobs is None:
+                self.push(job, rank(job))
+            else:
+                leaf.jobs.push(job, rank(job))  # type: ignore[call-arg] # no heap without keys
+                # The first job may be another one; the branches above the queue tell by it.
+                self._mark(leaf)
 
     @classmethod
     def ranked(
@@ -85,6 +103,7 @@ class QueueTree:
                 session.order.job_key,
                 limit,
                 partial(ranking.best_until, name, last=victims),
+                partial(ranking.run_end, name),
                 reverse=victims,
             )
             for rank, job in added.get(name, ()):
@@ -193,7 +212,7 @@ class QueueTree:
         leaf = path[-1].jobs
         if not self.by_keys or not isinstance(leaf, RankedLeaf):
             return False
-        skipped = leaf.skip_while(self._staying(path, kind))
+        skipped = leaf.skip_while(self._staying(path, kind), kind)
         self._taken_from(path)
         return skipped
 

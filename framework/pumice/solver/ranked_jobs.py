@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ class RankedJobs:
         self._best_of: dict[tuple[str, bool], list[Entry]] = {}
         """By queue, and whether the last is wanted: the best of the first jobs by uid, for the
         first one, the first two and so on, as far as it was asked for."""
+        self._runs: dict[str, list[int]] = {}
+        """By queue, for each position: where the run of jobs of one kind ends that it is in."""
         self._rank_of: dict[str, Any] = {}
         self._changes = JobCursor(session.cluster.job_journal)
         key = session.order.job_rank
@@ -70,9 +72,28 @@ class RankedJobs:
             best.append(entry)
         return best[count - 1]
 
+    def run_end(self, queue: str, position: int, kind: Callable[[Job], Hashable]) -> int:
+        """Where the run of jobs of one kind ends that has this position of the queue's entries.
+
+        To be asked about the entries of the last :meth:`refresh`.
+        """
+        runs = self._runs.get(queue)
+        if runs is None:
+            entries = self._by_queue[queue]
+            runs = self._runs[queue] = [0] * len(entries)
+            end, later = len(entries), None
+            for at in range(len(entries) - 1, -1, -1):
+                own = kind(entries[at][1])
+                if own != later:
+                    end, later = at + 1, own
+                runs[at] = end
+        return runs[position]
+
     def _update(self, job: Job, replaced: set[str]) -> None:
         old = self._rank_of.get(job.uid)
         new = self._session.order.job_rank(job) if self._member(job) else None
+        if old is not None or new is not None:
+            self._runs.pop(job.queue, None)
         if old == new:
             return
         if job.queue not in replaced:  # trees hold the lists
@@ -128,6 +149,7 @@ class RankedLeaf:
         "_limit",
         "_position",
         "_reverse",
+        "_run_end",
     )
 
     def __init__(
@@ -137,12 +159,17 @@ class RankedLeaf:
         key: Callable[[Job], Any],
         limit: UidLimit,
         best_until: Callable[[str], Entry | None],
+        run_end: Callable[[int, Callable[[Job], Hashable]], int],
         *,
         reverse: bool,
     ) -> None:
-        """``best_until`` answers the next entry among the jobs up to a uid."""
+        """``best_until`` answers the next entry among the jobs up to a uid.
+
+        ``run_end`` answers where a run of jobs of one kind ends.
+        """
         self._limit = limit
         self._best_until = best_until
+        self._run_end = run_end
         self._entries = entries
         self._keep = keep
         self._key = key
@@ -220,17 +247,27 @@ class RankedLeaf:
         best = self._best()
         return None if best is None else best[0][1]
 
-    def skip_while(self, condition: Callable[[Job], bool]) -> bool:
+    def skip_while(self, condition: Callable[[Job], bool], kind: Callable[[Job], Hashable]) -> bool:
         """Pass over the next jobs that satisfy a condition, up to one that was added.
 
-        Only where the first to serve comes first. Whether any was passed over.
+        Only where the first to serve comes first. The condition is the same for all jobs of a kind.
+        Whether any was passed over.
         """
-        added, keep = self._added_top(), self._keep
+        added, keep, entries = self._added_top(), self._keep, self._entries
         start = position = self._position
-        for rank, job in islice(self._entries, start, None):
-            if (added is not None and added[0] < rank) or (keep(job) and not condition(job)):
+        while position < len(entries):
+            rank, job = entries[position]
+            if added is not None and added[0] < rank:
                 break
-            position += 1
+            if not keep(job):
+                position += 1
+                continue
+            if not condition(job):
+                break
+            end = self._run_end(position, kind)
+            if added is not None and end > position + 1 and added[0] < entries[end - 1][0]:
+                end = bisect_right(entries, added[0], position, end, key=_rank)
+            position = end
         self._position, self._first = position, None
         return position != start
 

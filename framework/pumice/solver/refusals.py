@@ -24,12 +24,15 @@ class Refusals:
         self._batches = batches
         self._most: dict[tuple[str, int], int] = {}
         """By job and number of victims: how many of them are placed again at most."""
+        self._refused_alone: dict[tuple[str, int], bool] = {}
+        """The same: whether the plan is refused if one of the victims is not placed again."""
         self._of_plan: Plan | None = None
         self._recorded_by_job: dict[str, list[Task]] = {}
 
     def start_step(self) -> None:
         """Forget what is known: in another step a job may have as many, but other victims."""
         self._most.clear()
+        self._refused_alone.clear()
 
     def losses(self, plan: Plan, jobs: Iterable[str], *, shared: bool) -> Losses | None:
         """What a trial loses for sure that evicts the recorded victims and those of these jobs.
@@ -48,7 +51,7 @@ class Refusals:
                 number = len(tasks) - self._max_restored(uid, tasks)
                 if number > 0:
                     lost[uid] = number
-        return Losses(self._jobs, rules, plan, victims, lost)
+        return Losses(self._jobs, rules, plan, victims, lost, self._refused_alone)
 
     def _recorded(self, plan: Plan) -> dict[str, list[Task]]:
         """The recorded victims by job."""
@@ -69,7 +72,15 @@ class Refusals:
 class Losses:
     """The victims of one trial that will have no node, and whether the plan is refused for it."""
 
-    __slots__ = ("_jobs", "_lost", "_plan", "_rules", "_victims", "refused")
+    __slots__ = (
+        "_jobs",
+        "_known",
+        "_lost",
+        "_plan",
+        "_rules",
+        "_victims",
+        "refused",
+    )
 
     def __init__(
         self,
@@ -78,8 +89,13 @@ class Losses:
         plan: Plan,
         victims: Mapping[str, Sequence[Task]],
         lost: dict[str, int],
+        known: dict[tuple[str, int], bool],
     ) -> None:
-        """``victims`` by job, and how many of them are ``lost`` at least."""
+        """``victims`` by job, and how many of them are ``lost`` at least.
+
+        ``known``: by job and number of victims, whether one loss is too much.
+        """
+        self._known = known
         self._jobs = jobs
         self._rules = rules
         self._plan = plan
@@ -99,17 +115,32 @@ class Losses:
         self.refused = self._is_refused()
         return self.refused
 
+    def any_is_refused(self) -> bool:
+        """Whether the plan is refused whichever of the victims is not placed again."""
+        return self._rules.only_moves or all(
+            self._is_refused_alone(uid, tasks) for uid, tasks in self._victims.items()
+        )
+
+    def _is_refused_alone(self, uid: str, tasks: Sequence[Task]) -> bool:
+        key = (uid, len(tasks))
+        refused = self._known.get(key)
+        if refused is None:
+            refused = self._known[key] = self._refuses([LostVictims(self._jobs[uid], tasks, 1)])
+        return refused
+
     def _is_refused(self) -> bool:
-        rules = self._rules
-        if rules.only_moves:
+        if self._rules.only_moves:
             return True
-        assert rules.refuses is not None
         lost, victims = self._lost, self._victims
-        return rules.refuses(
-            self._plan.preemptor,
+        return self._refuses(
             [
                 LostVictims(self._jobs[uid], victims[uid], lost[uid])
                 for uid in self._plan.victims
                 if uid in lost
-            ],
+            ]
         )
+
+    def _refuses(self, lost: list[LostVictims]) -> bool:
+        refuses = self._rules.refuses
+        assert refuses is not None
+        return refuses(self._plan.preemptor, lost)

@@ -29,7 +29,8 @@ class Solver:
     accepts or refuses a plan that places it. ``only_moves``: the validator refuses every plan that
     leaves a victim without a node, so that plans that cannot place all need not be simulated.
     ``refuses`` is asked whether the validator refuses every plan that places the job but leaves
-    these victims without a node (see ``refuses_reclaim``).
+    these victims without a node (see ``refuses_reclaim``), ``refuses_larger`` whether it refuses a
+    plan and every one with more victims (see ``refuses_larger_plans``).
     ``budget`` limits the simulations for one job; 0 is no limit. ``stale_releases`` copies a flaw
     of KAI's accounting: a victim that a dropped simulation moved between GPUs of its node stays
     counted as releasing for the rest of the cycle (``exact=False`` of
@@ -47,6 +48,7 @@ class Solver:
         allow_consolidating: bool = True,
         only_moves: bool = False,
         refuses: Callable[[Job, Sequence[LostVictims]], bool] | None = None,
+        refuses_larger: Callable[[Plan], bool] | None = None,
         budget: int = 0,
         stale_releases: bool = False,
         bystanders: bool = False,
@@ -61,6 +63,7 @@ class Solver:
             exact=not stale_releases,
             budget=budget,
             refuses=refuses,
+            refuses_larger=refuses_larger,
         )
         self._simulation = Simulation(session, placer, bystanders=bystanders)
         self.simulations = 0

@@ -23,6 +23,8 @@ from pumice.solver.victim_sequence import VictimSequence
 if TYPE_CHECKING:
     from pumice.session.session import Session
 
+_FIRST_QUESTION = 4
+"""Of so many victims it is first asked whether there are too many already."""
 _EVICTED_OR_MOVED = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 
 
@@ -40,6 +42,7 @@ class Rules(NamedTuple):
     exact: bool
     budget: int
     refuses: Callable[[Job, Sequence[LostVictims]], bool] | None
+    refuses_larger: Callable[[Plan], bool] | None = None
 
 
 class Steps:
@@ -90,6 +93,10 @@ class Steps:
         """The tasks that the first operations of the statement evict."""
         self._inexact_undo = False
         """Whether an undo may have left stale releases."""
+        # A ledger is told how many victims were considered.
+        self._ends_early = self._shortcuts and rules.exact and session.ledger is None
+        self._next_question = _FIRST_QUESTION
+        """How many new victims a plan must have to be asked about."""
         self.simulations = 0
         self.refused = 0
         self.considered = 0
@@ -110,6 +117,7 @@ class Steps:
         self._undo_to(recorded)
         # KAI evicts a recorded victim that stayed on its node again, but does not open the node.
         self._trials.start_step(self._left_node)
+        self._next_question = _FIRST_QUESTION
         if self._inexact_undo:
             self._filters = PlanFilters(self._session, self._rows)
         self._widen(task)
@@ -126,6 +134,8 @@ class Steps:
                 continue
             plan.add(group)
             self.considered += 1
+            if self._refuses_larger(plan):
+                return False
             if self._passes(filters, plan) and self._try(plan, recorded):
                 return True
         return False
@@ -136,6 +146,17 @@ class Steps:
         self._minimums[task.sub_job.uid] += 1
         self._part.widen(task, self._minimums[task.sub_job.uid])
         self._wanted[request_of(task)] += 1
+
+    def _refuses_larger(self, plan: Plan) -> bool:
+        """Whether the validator is known to refuse this plan and all that follow in this step.
+
+        It is asked the less often the more victims the plan has.
+        """
+        refuses, count = self._rules.refuses_larger, len(plan.potential)
+        if count < self._next_question or refuses is None or not self._ends_early:
+            return False
+        self._next_question = count + max(count // 2, _FIRST_QUESTION)
+        return refuses(plan)
 
     def _passes(self, filters: list[PlanFilter], plan: Plan) -> bool:
         if all(rule.may_work(plan) for rule in filters):

@@ -197,8 +197,8 @@ class Trials:
             return False
         if losses.refused:
             return True
-        # Where only moves are allowed, all victims must fit as well.
-        return self._rules.only_moves and not self._capacity.may_fit_with(wanted, trial.evicted)
+        # Where no loss is allowed, all victims must fit as well.
+        return losses.any_is_refused() and not self._capacity.may_fit_with(wanted, trial.evicted)
 
 
 def trial_key(plan: Plan, jobs: Iterable[str]) -> Hashable:

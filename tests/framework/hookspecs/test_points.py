@@ -68,7 +68,8 @@ def spec_of(point):
 def test_the_points_are_the_union_of_both_families():
     upstream = {*VOLCANO.split(), *KAI.split()}
     assert set(POINTS) >= upstream
-    ours = {"on_session_open", "on_session_close", "protected", "refuses_reclaim"}
+    ours = {"on_session_open", "on_session_close", "protected"}
+    ours |= {"refuses_reclaim", "refuses_larger_plans"}
     assert set(POINTS) - upstream == ours | (FORMS.keys() - {"batch_node_order"})
 
 

@@ -176,3 +176,16 @@ def test_that_nobody_reads_reasons_changes_nothing(preset, monkeypatch):
     monkeypatch.setattr(SimulatedCluster, "reads_reasons", True)
     assert repr(simulate(*jobs, policy={"preset": preset})) == repr(silent)
     assert any(record.evictions for record in silent.jobs) or preset != "pumice"
+
+
+@pytest.mark.parametrize("preset", ["pumice", "volcano", "kai"])
+def test_jobs_like_those_that_failed_may_be_left_out_of_a_crowd(preset, monkeypatch):
+    """Hundreds of jobs of a few kinds wait; where reasons are read, each is given and told why."""
+    jobs = [
+        job(f"j{n}", n // 4, 150 + 90 * (n % 4), gpus=1 + 3 * (n % 9 == 0), queue=f"q{n % 11 // 5}")
+        for n in range(160)
+    ]
+    silent = simulate(*jobs, policy={"preset": preset}, nodes="3x4", period=20.0)
+    monkeypatch.setattr(SimulatedCluster, "reads_reasons", True)
+    told = simulate(*jobs, policy={"preset": preset}, nodes="3x4", period=20.0)
+    assert repr(told) == repr(silent)

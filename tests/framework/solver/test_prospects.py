@@ -54,6 +54,20 @@ def test_jobs_like_one_that_failed_come_all_the_same(for_now):
     assert names == in_order(world)
 
 
+@pytest.mark.parametrize("placing", [True, False])
+def test_jobs_like_one_that_failed_need_not_be_given(placing):
+    world = crowd()
+    tree = QueueTree(world.session, world.session.jobs.values(), placing=placing)
+    prospects, names = Prospects(world.session, tree, gives_lost=False), []
+    for job in prospects:
+        names.append(job.name)
+        if job.name == "a00":
+            prospects.lose(job)
+    gang = ["a00", "a12"] if placing else [name for name in in_order(world) if name[0] == "a"]
+    assert [name for name in names if name[0] == "a"] == gang
+    assert {"b0", "b1"} <= set(names)
+
+
 def test_when_all_are_bound_to_fail_nothing_is_taken_from_the_tree_one_by_one(monkeypatch):
     world = crowd()
     every = in_order(world)

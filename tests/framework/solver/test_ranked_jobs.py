@@ -57,3 +57,19 @@ def test_entries_that_were_given_stay_as_they_are():
     assert names(ranking.refresh()["q"]) == ["c", "b"]
     assert names(before) == ["c", "a", "b"]
     assert ranking.refresh()["q"] is ranking.refresh()["q"], "nothing has changed"
+
+
+def test_the_end_of_a_run_of_equal_jobs_is_known():
+    world, ranking = ranking_of(["d", "c", "b", "a"])
+    kinds = {"d": 1, "c": 1, "b": 2, "a": 1}
+
+    def ends():
+        entries = ranking.refresh()["q"]
+        return [ranking.run_end("q", at, lambda job: kinds[job.name]) for at in range(len(entries))]
+
+    assert ends() == [2, 2, 3, 4]
+    (task,) = world.job_of("b").tasks.values()
+    with world.session.statement() as statement:
+        statement.allocate(task, 0)
+        statement.commit()
+    assert ends() == [3, 3, 3]

@@ -49,6 +49,23 @@ class TestLosses:
         assert losses.add(self.world.job_of("w"))
         assert losses.refused
 
+    @pytest.mark.parametrize("spared, refused", [((), True), (("w",), False), (("v",), False)])
+    def test_each_victim_alone_may_be_too_much_to_lose(self, spared, refused):
+        asked = []
+
+        def refuses(job, lost):
+            asked.append([(one.job.name, one.at_least) for one in lost])
+            return len(lost) == 1 and lost[0].job.name not in spared
+
+        losses = self.losses(refuses=refuses)
+        del asked[:]
+        losses._lost.clear()
+        assert losses.any_is_refused() is refused
+        count = len(asked)
+        assert losses.any_is_refused() is refused
+        assert len(asked) == count, "the answer is known"
+        assert [("w", 1)] in asked or [("v", 1)] in asked
+
     def test_without_an_answer_nothing_is_known(self):
         assert self.losses() is None
 

@@ -84,6 +84,19 @@ class TestSteps:
         assert search.solve("x", []) is None
         assert search.solver.simulations == 0
 
+    @pytest.mark.parametrize("most, considered", [(3, 4), (8, 12), (20, 20)])
+    def test_no_victims_are_added_where_there_are_too_many(self, most, considered):
+        """It is asked of 4, 8, 12 and 18 victims whether all larger plans are refused."""
+        world = crowded(20)
+        world.job("x", "a", ask())
+        search = Search(
+            world,
+            validate=lambda plan: False,
+            refuses_larger=lambda plan: len(plan.victims) > most,
+        )
+        assert search.solve("x", []) is None
+        assert search.solver.considered == considered
+
     def test_the_same_trial_is_made_once_in_a_step(self):
         """The claimant is over the limit of its queue; both jobs have a task on each node."""
         world = FairWorld()

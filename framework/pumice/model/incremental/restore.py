@@ -102,8 +102,8 @@ def restore_tasks(tasks: Collection[Task]) -> None:
 def restore_jobs(jobs: Collection[Job]) -> None:
     """Restore the recorded state of jobs except their counts, and drop what the cycle added."""
     _JOB.restore(jobs)
+    _SUB_JOB.restore([sub_job for job in jobs for sub_job in job.sub_jobs.values()])
     for job in jobs:
-        _SUB_JOB.restore(job.sub_jobs.values())
         job.phase = job.group.phase
         if job.fit_errors:
             job.fit_errors = {}
