@@ -100,6 +100,10 @@ class EvictionGuard:
             reason = protected(task, context)
             yield None if reason is None else _protection(task, reason)
 
+    def is_reserved(self, task: Task) -> bool:
+        """Whether the place of a task is held for it, so that no action takes it away."""
+        return self.reservations is not None and self.reservations.includes(task)
+
     # -- when a statement is committed
 
     def admit(self, statement: Statement) -> str | None:

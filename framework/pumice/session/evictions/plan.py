@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pumice.model.job import Job
 from pumice.model.task import Task
+from pumice.session.domains import is_bound_to_domain, rows_beside_job
 from pumice.session.evictions.gangs import is_broken, jobs_of, rest_of
 from pumice.session.evictions.placing import best_other_row, fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
@@ -140,8 +143,12 @@ class EvictionPlan:
             statement.evict(victim.task, victim.reason, claimant=victim.claimant)
         for op in placements:
             row: int | None = op.row
-            if objection_to(session, op.task, op.row) is not None:
-                row = None if _is_bound_to_domain(op.task) else best_other_row(session, op.task)
+            assert op.task.job is not None
+            bound = is_bound_to_domain(op.task.job)
+            if bound and not _may_be_beside_job(session, op):
+                row = None
+            elif objection_to(session, op.task, op.row) is not None:
+                row = None if bound else best_other_row(session, op.task)
             if row is not None and self._place(op, row):
                 continue
             job = id(op.task.job)
@@ -166,11 +173,7 @@ class EvictionPlan:
         )
 
 
-def _is_bound_to_domain(task: Task) -> bool:
-    """Whether the other tasks of its gang constrain which nodes a task may run on."""
-    job = task.job
-    assert job is not None
-    if job.has_network_topology:
-        return True
-    root = job.sub_group_root
-    return root is not None and root.is_constrained
+def _may_be_beside_job(session: Session, op: Operation) -> bool:
+    """Whether a task may be placed there beside the tasks of its job that have a place."""
+    rows = rows_beside_job(session, op.task)
+    return rows is None or bool(np.isin(op.row, rows))

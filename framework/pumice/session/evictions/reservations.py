@@ -66,6 +66,11 @@ class Reservations:
         """Hold nothing for a job any more."""
         self._by_job.pop(job, None)
 
+    def includes(self, task: Task) -> bool:
+        """Whether something is held for a task."""
+        held = self._by_job.get(task.job.uid) if task.job is not None else None
+        return held is not None and any(one.uid == task.uid for one in held.tasks)
+
     def standing(self) -> Mapping[str, Reservation]:
         """Those that hold beyond this cycle: of tasks that still wait."""
         jobs = self._session.jobs
