@@ -61,9 +61,7 @@ class EvictionPlan:
         self.victim_jobs = jobs_of(self.tasks)
         claimants = {id(op.claimant): op.claimant for op in victims}
         self.claimants = [job for job in claimants.values() if job is not None]
-        # A victim that got its node back may repel what was placed while it was gone.
-        returned = self._statement._cancels
-        self.verified = not returned and all(op.verified for op in placements)
+        self.verified = not self._statement._cancels and all(op.verified for op in placements)
 
     def places_all_claimants(self) -> bool:
         """Whether a task of each claimant is placed."""
@@ -110,13 +108,10 @@ class EvictionPlan:
         without = {task.uid for task in spared}
         may_go = Counter(id(task.job) for task in spared if task.uid not in self.moved)
         saved = statement._standing()
-        victims, placements = self.victims, self.placements
+        victims = [victim for victim in self.victims if victim.task.uid not in without]
+        placements = [op for op in self.placements if op.task.uid not in without]
         statement.rollback(0)
-        works = self._make(
-            [victim for victim in victims if victim.task.uid not in without],
-            [op for op in placements if op.task.uid not in without],
-            may_go,
-        )
+        works = self._make(victims, placements, may_go)
         if works:
             self._read()
             works = (
@@ -124,6 +119,9 @@ class EvictionPlan:
                 and not any(is_broken(job) for job in self.victim_jobs)
                 and self.places_all_claimants()
             )
+        if works and len(self.victims) < len(victims):
+            # A victim that got its own node back may repel what was placed while it was gone.
+            works = self.remake()
         if not works:
             statement.rollback(0)
             for op in saved:

@@ -91,3 +91,23 @@ def test_there_is_one_plan_for_a_job_in_a_cycle(minimal):
     session = world.session(promises(atomic=True, minimal=minimal))
     assert plan(session, "want", ["u-t-0"], {"want-t-0": "a"})
     assert plan(session, "want", ["v-t-0"], {"want-t-1": "b"}) is not minimal
+
+
+def test_a_victim_that_gets_its_own_node_back_is_not_in_the_way():
+    """If ``big`` is spared, ``web`` finds room on its own node only: too many for ``want``."""
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    world = World()
+    for name, cpu in (("a", 2), ("b", 8)):
+        world.node(name, cpu=cpu, labels={"kubernetes.io/hostname": name})
+    world.running("big", "a", cpu=2)
+    world.running("web", ["b", "b"], cpu=2, min_member=1, pod={"labels": {"app": "web"}})
+    world.job("want", cpu=3, pod={"topology_spread": [spread]})
+    session = world.session(promises(atomic=True, minimal=True))
+    places = {"want-t-0": "b", "big-t-0": "b", "web-t-0": "a"}
+    assert plan(session, "want", ["big-t-0", "web-t-0"], places)
+    assert evicted(session) == ["big-t-0", "web-t-0"]
