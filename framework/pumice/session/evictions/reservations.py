@@ -11,6 +11,7 @@ from pumice.log import logger
 from pumice.model.facts import EvictionLog, Reservation, ReservedTask
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
+from pumice.session.evictions.gangs import is_broken
 from pumice.session.evictions.placing import fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
 from pumice.verdicts import Refusal
@@ -24,6 +25,8 @@ _S = TaskStatus
 _LEAVING = frozenset({_S.RELEASING})
 """The task is still on the node from which it moves."""
 _WAITING = frozenset({_S.PENDING, _S.PIPELINED, _S.RELEASING})
+_INCOMPLETE = "the gang is not complete with what is held"
+"""No failure of the job: the rest of its gang was evicted meanwhile."""
 
 
 class Reservations:
@@ -109,8 +112,10 @@ def honour_reservations(session: Session) -> None:
             continue
         if any(task.uid != one.uid for task, one in tasks):
             reservations.take_over(reservation, (_reserved(task, one.node) for task, one in tasks))
-        problem = _claim(session, job, tasks, reservation.deadline)
-        if problem:
+        problem = _claim(session, job, tasks, reservation)
+        if problem == _INCOMPLETE:
+            reservations.drop(job.uid)
+        elif problem:
             reservations.drop(job.uid)
             logger.info("reservation of {} ends: {}", job.uid, problem)
             text = f"what was freed for it is no longer held: {problem}"
@@ -120,13 +125,13 @@ def honour_reservations(session: Session) -> None:
 
 
 def _claim(
-    session: Session, job: Job, tasks: list[tuple[Task, ReservedTask]], deadline: float
+    session: Session, job: Job, tasks: list[tuple[Task, ReservedTask]], reservation: Reservation
 ) -> str:
     """Place the tasks of a reservation; why it ends otherwise.
 
     The fault of a plugin does not end it: the next cycle tries again, until the deadline.
     """
-    if session.now > deadline:
+    if session.now > reservation.deadline:
         return "it has taken too long"
     problem, was_idle = "", not job.allocated_count
     with session.turn(job), session.statement() as statement:
@@ -137,6 +142,8 @@ def _claim(
             if was_idle:
                 job.last_start = session.now
             statement.commit()
+        elif is_broken(job) and not _has_task(job, reservation, _LEAVING):
+            problem = _INCOMPLETE
         elif statement.pipeline_allocated(job) is None:
             statement.keep()
         else:
