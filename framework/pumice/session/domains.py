@@ -51,17 +51,14 @@ def rows_within(session: Session, hyper_node: str, rows: np.ndarray | None) -> n
     return np.intersect1d(inside, rows, assume_unique=True)
 
 
-def is_bound_to_domain(job: Job) -> bool:
-    """Whether the tasks of a job constrain which nodes its other tasks may run on."""
-    root = job.sub_group_root
-    return job.has_network_topology or (root is not None and root.is_constrained)
-
-
 def rows_beside_job(session: Session, task: Task) -> np.ndarray | None:
     """The nodes that a task may have beside those of its job that have one; None: all."""
     assert task.job is not None
     job = session.jobs[task.job.uid]
-    if not is_bound_to_domain(job):
+    if not (
+        job.has_network_topology
+        or (job.sub_group_root is not None and job.sub_group_root.is_constrained)
+    ):
         return None
     sub_job = job.sub_jobs.get(task.sub_job.uid) if task.sub_job is not None else None
     if job.sub_group_root is not None:

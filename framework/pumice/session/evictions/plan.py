@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pumice.model.job import Job
 from pumice.model.task import Task
-from pumice.session.domains import is_bound_to_domain, rows_beside_job
+from pumice.session.domains import rows_beside_job
 from pumice.session.evictions.gangs import is_broken, jobs_of, rest_of
 from pumice.session.evictions.placing import best_other_row, fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
@@ -111,7 +109,13 @@ class EvictionPlan:
         victims = [victim for victim in self.victims if victim.task.uid not in without]
         placements = [op for op in self.placements if op.task.uid not in without]
         statement.rollback(0)
-        works = self._make(victims, placements, may_go)
+        failed = self._make(victims, placements, may_go)
+        if failed is not None and failed is not placements[0]:
+            # The tasks before it may have taken the only node that takes it.
+            statement.rollback(0)
+            others = [op for op in placements if op is not failed]
+            failed = self._make(victims, [failed, *others], may_go)
+        works = failed is None
         if works:
             self._read()
             works = (
@@ -133,27 +137,25 @@ class EvictionPlan:
 
     def _make(
         self, victims: list[Operation], placements: list[Operation], may_go: Counter[int]
-    ) -> bool:
-        """Evict and place; ``may_go``: by job, how many tasks of victims need no place."""
+    ) -> Operation | None:
+        """Evict and place; the placement that failed, if any.
+
+        ``may_go``: by job, how many tasks of victims need no place.
+        """
         session, statement = self._session, self._statement
         claimants = set(map(id, self.claimants))
+        left_out: Counter[int] = Counter()
         for victim in victims:
             statement.evict(victim.task, victim.reason, claimant=victim.claimant)
         for op in placements:
-            row: int | None = op.row
-            assert op.task.job is not None
-            bound = is_bound_to_domain(op.task.job)
-            if bound and not _may_be_beside_job(session, op):
-                row = None
-            elif objection_to(session, op.task, op.row) is not None:
-                row = None if bound else best_other_row(session, op.task)
+            row = _row_for(session, op)
             if row is not None and self._place(op, row):
                 continue
             job = id(op.task.job)
-            if job in claimants or not may_go[job]:
-                return False
-            may_go[job] -= 1
-        return True
+            left_out[job] += 1
+            if job in claimants or left_out[job] > may_go[job]:
+                return op
+        return None
 
     def _place(self, op: Operation, row: int) -> bool:
         session, statement, task = self._session, self._statement, op.task
@@ -171,7 +173,9 @@ class EvictionPlan:
         )
 
 
-def _may_be_beside_job(session: Session, op: Operation) -> bool:
-    """Whether a task may be placed there beside the tasks of its job that have a place."""
-    rows = rows_beside_job(session, op.task)
-    return rows is None or bool(np.isin(op.row, rows))
+def _row_for(session: Session, op: Operation) -> int | None:
+    """The node of a placement, else the best other one that takes its task; None: there is none."""
+    allowed = rows_beside_job(session, op.task)
+    if (allowed is None or op.row in allowed) and objection_to(session, op.task, op.row) is None:
+        return op.row
+    return best_other_row(session, op.task, allowed)
