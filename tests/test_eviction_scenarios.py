@@ -20,7 +20,7 @@ WRONG = {
     "budget_of_all_pods": {"evictions": {"protected": False}},
     "full_queue": {"evictions": {"atomic": False}},
     "gang_goes_whole": {"evictions": {"atomic": False}},
-    "held_for_a_pod_without_requests": {"evictions": {"reserved": False}},
+    "held_for_a_pod_without_requests": {"preset": "volcano"},
     "held_for_the_claimant": {"evictions": {"reserved": False}},
     "held_while_a_pod_slot_is_freed": {"evictions": {"reserved": False}},
     "limit_and_gpu_fractions": {"preset": "volcano"},
@@ -33,6 +33,7 @@ WRONG = {
     "queue_within_its_share": {"preset": "volcano"},
     "rack_of_the_rest": {"evictions": {"atomic": False}},
     "rack_of_the_spared": {"preset": "volcano"},
+    "slot_of_a_terminating_pod": {"evictions": {"atomic": False}},
     "system_critical_pods": {"preset": "volcano"},
 }
 """Scenario → the upstream preset, or its own policy without a promise, that decides otherwise.

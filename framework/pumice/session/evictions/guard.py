@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from pumice.model.facts import EvictionLog
 from pumice.model.job import Job
 from pumice.model.task import PREEMPTABLE_STATUSES, Task
 from pumice.session.evictions.history import EvictionHistory
+from pumice.session.evictions.leaving import LeavingPods
 from pumice.session.evictions.minimal import spare_needless_victims
 from pumice.session.evictions.overdue import hold_overdue
 from pumice.session.evictions.plan import EvictionPlan
@@ -47,6 +49,8 @@ class EvictionGuard:
         self._context: EvictionContext | None = None
         """The context of the last question before there was a plan."""
         overdue = hold_overdue(session)
+        self.leaving = LeavingPods(session)
+        """Pods that were terminating when the cycle began."""
         self.history = EvictionHistory(session, log, overdue) if settings.monotone else None
         """Past evictions; None: not remembered."""
         self.reservations = Reservations(session, log) if settings.reserved else None
@@ -99,6 +103,13 @@ class EvictionGuard:
                 context = self._context = EvictionContext(kind, claimant)
             reason = protected(task, context)
             yield None if reason is None else _protection(task, reason)
+
+    def after_releases(self) -> AbstractContextManager[None]:
+        """For filters, queue limits and shares the terminating pods have gone: a plan is for then.
+
+        Nothing happens without ``atomic``. Tasks may only be pipelined meanwhile.
+        """
+        return self.leaving.gone() if self.settings.atomic else nullcontext()
 
     def is_reserved(self, task: Task) -> bool:
         """Whether the place of a task is held for it, so that no action takes it away."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -179,7 +178,7 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         problem, fits_now = objection_to(session, task, row), True
         if problem is not None:
             fits_now = False
-            with _without_leaving(session):
+            with session.evictions.leaving.gone():
                 problem = objection_to(session, task, row)
         if problem is None:
             groups = groups_on(session, task, row)
@@ -192,35 +191,6 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         if problem is not None:
             return f"node {one.node}: {problem}"
     return ""
-
-
-@contextmanager
-def _without_leaving(session: Session) -> Iterator[None]:
-    """For filters and queue limits the terminating pods have gone, as when the plan was made.
-
-    Overdue pods stay, and those with volumes or claims: what they hold cannot be given back
-    exactly.
-    """
-    nodes, ask = session.nodes, session.ask
-    leaving = [
-        (entry.task, row)
-        for row, held in enumerate(nodes.held)
-        for entry in held.values()
-        if entry.status is _S.RELEASING
-        and entry.task.job is not None
-        and not (entry.task.pod.volumes or entry.task.pod.resource_claims)
-    ]
-    gone: list[tuple[Task, int]] = []
-    try:
-        for task, row in leaving:
-            gone.append((task, row))
-            session.undone(ask.on_deallocate(task))
-            nodes.touch(row)
-        yield
-    finally:
-        for task, row in reversed(gone):
-            session.undone(ask.on_allocate(task))
-            nodes.touch(row)
 
 
 def _may_start(session: Session, job: Job) -> bool:
