@@ -40,6 +40,23 @@ class LeavingPods:
                     found.append((task, row))
         return found
 
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def outlasts(self, task: Task) -> bool:
+        """Whether the filters still accept a pipelined task on its node once they have gone."""
+        session = self._session
+        row = session.nodes.row_of[task.node]
+        with self.gone():
+            session.undone(session.ask.on_deallocate(task))
+            session.nodes.touch(row)
+            try:
+                error = session.queries.prepare(task) or session.queries.predicate(task, row)
+            finally:
+                session.undone(session.ask.on_allocate(task))
+                session.nodes.touch(row)
+        return error is None
+
     @contextmanager
     def gone(self) -> Iterator[None]:
         """For filters, queue limits and shares they have gone."""
