@@ -12,6 +12,7 @@ from pumice.scenarios import Runner
 
 FOLDER = Path(__file__).parent / "scenarios" / "evictions"
 WRONG = {
+    "beside_a_terminating_pod": {"evictions": {"atomic": False}},
     "a_host_port_that_stays": {"preset": "volcano"},
     "a_neighbour_that_stays": {"preset": "volcano"},
     "a_victim_that_comes_back": {"evictions": {"atomic": False}},
@@ -20,6 +21,7 @@ WRONG = {
     "budget_of_all_pods": {"evictions": {"protected": False}},
     "full_queue": {"evictions": {"atomic": False}},
     "gang_goes_whole": {"evictions": {"atomic": False}},
+    "held_for_a_pod_without_requests": {"preset": "volcano"},
     "held_for_the_claimant": {"evictions": {"reserved": False}},
     "held_while_a_pod_slot_is_freed": {"evictions": {"reserved": False}},
     "limit_and_gpu_fractions": {"preset": "volcano"},
@@ -31,6 +33,8 @@ WRONG = {
     "placed_in_this_cycle": {"preset": "kai"},
     "queue_within_its_share": {"preset": "volcano"},
     "rack_of_the_rest": {"evictions": {"atomic": False}},
+    "rack_of_the_spared": {"preset": "volcano"},
+    "slot_of_a_terminating_pod": {"evictions": {"atomic": False}},
     "system_critical_pods": {"preset": "volcano"},
 }
 """Scenario → the upstream preset, or its own policy without a promise, that decides otherwise.

@@ -34,8 +34,8 @@ SOURCES = sorted(
 EXCEPTIONS = {
     "config/importers/": "translates the configuration of Volcano or KAI, which names its plugins",
     "scenarios/params.py": "KAI's parameters in scenario files, by KAI's names",
+    "session/domains.py": "`allocate` is a purpose for which hypernodes are asked for",
     "session/operations.py": "`allocate` is an operation of a statement",
-    "solver/hypernodes.py": "`allocate` is a purpose for which hypernodes are asked for",
     "testing/outcome.py": "`allocate` is an event of the ledger",
     "testing/schedule.py": "the actions that the test kit runs where a test names none",
 }

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pumice import Action, ActionEntry, FitErrors, Job, JobHeap, Policy, Session, Task, TaskStatus
 from pumice.gang import has_minimum
+from pumice.solver import rows_beside_job
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
 
 _PIPELINED = TaskStatus.PIPELINED
@@ -29,7 +30,7 @@ class Backfill(Action):
             False,
             alias="upstreamPartialGangs",
             description="Copy Volcano, which counts pending tasks without requests as ready and so"
-            " binds a part of a gang.",
+            " binds a part of a gang, and looks at no network topology.",
         )
 
     @classmethod
@@ -45,9 +46,49 @@ class Backfill(Action):
             with session.turn(job):
                 if self.options.partial_gangs or has_minimum(job):
                     for task in tasks:
-                        _place(session, job, task)
+                        self._place(session, job, task)
                 else:
-                    _start(session, job, tasks)
+                    self._start(session, job, tasks)
+
+    def _place(self, session: Session, job: Job, task: Task) -> None:
+        """Place a task of a job that runs."""
+        row = self._best_row(session, job, task)
+        if row < 0:
+            return
+        with session.statement() as statement:
+            if statement.allocate(task, row) is None:
+                statement.keep()
+        if session.ask.job_ready(job):
+            _bind_placed(session, job)
+
+    def _start(self, session: Session, job: Job, tasks: list[Task]) -> None:
+        """Place the tasks that find a node and bind them, if the job then has its minimum."""
+        with session.statement() as statement:
+            for task in tasks:
+                row = self._best_row(session, job, task)
+                if row >= 0:
+                    statement.allocate(task, row)
+            if not has_minimum(job) or not session.ask.job_ready(job):
+                return
+            statement.keep()
+        _bind_placed(session, job)
+
+    def _best_row(self, session: Session, job: Job, task: Task) -> int:
+        """The row of the best node for a task; -1: none takes it, and why is recorded."""
+        error = session.queries.prepare(task)
+        if error is not None:
+            job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
+            return -1
+        verdicts = session.queries.verdicts(task)
+        rows = np.flatnonzero(verdicts.ok)
+        beside = None if self.options.partial_gangs else rows_beside_job(session, task)
+        if beside is not None:
+            rows = np.intersect1d(rows, beside)
+        for group in session.shard.split(rows):
+            if group is not None and len(group):
+                return session.queries.pick(task, group)
+        job.fit_errors[task.uid] = FitErrors(verdicts)
+        return -1
 
 
 def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
@@ -66,7 +107,7 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
             job = jobs.pop()
             for task in job.having(_PIPELINED):
                 # A best-effort task that an earlier action pipelined is placed again.
-                if task.best_effort:
+                if task.best_effort and not session.evictions.is_reserved(task):
                     session.unplace(task)
             tasks = [t for t in job.pending if t.best_effort and not t.gated]
             if tasks:
@@ -80,45 +121,6 @@ def _has_best_effort(job: Job) -> bool:
         return True
     pipelined = job.by_status[_PIPELINED]
     return bool(pipelined) and any(task.best_effort for task in pipelined.values())
-
-
-def _place(session: Session, job: Job, task: Task) -> None:
-    """Place a task of a job that runs."""
-    row = _best_row(session, job, task)
-    if row < 0:
-        return
-    with session.statement() as statement:
-        if statement.allocate(task, row) is None:
-            statement.keep()
-    if session.ask.job_ready(job):
-        _bind_placed(session, job)
-
-
-def _start(session: Session, job: Job, tasks: list[Task]) -> None:
-    """Place the tasks that find a node and bind them, if the job then has its minimum."""
-    with session.statement() as statement:
-        for task in tasks:
-            row = _best_row(session, job, task)
-            if row >= 0:
-                statement.allocate(task, row)
-        if not has_minimum(job) or not session.ask.job_ready(job):
-            return
-        statement.keep()
-    _bind_placed(session, job)
-
-
-def _best_row(session: Session, job: Job, task: Task) -> int:
-    """The row of the best node for a task; -1: none takes it, and why is recorded."""
-    error = session.queries.prepare(task)
-    if error is not None:
-        job.fit_errors[task.uid] = FitErrors.for_all(error, len(session.nodes))
-        return -1
-    verdicts = session.queries.verdicts(task)
-    for group in session.shard.split(np.flatnonzero(verdicts.ok)):
-        if group is not None and len(group):
-            return session.queries.pick(task, group)
-    job.fit_errors[task.uid] = FitErrors(verdicts)
-    return -1
 
 
 def _bind_placed(session: Session, job: Job) -> None:

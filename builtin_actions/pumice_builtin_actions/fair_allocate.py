@@ -85,6 +85,8 @@ def _grow(session: Session, placer: GangPlacer, job: Job) -> bool:
         waits = _must_wait(job)
         if waits and statement.pipeline_allocated(job) is not None:
             return False
+        if not session.evictions.outlasts_releases(job):
+            return False
         complete = statement.commit()
     if not waits and not was_running and job.allocated_count:
         job.last_start = session.now

@@ -106,6 +106,10 @@ class SolverAction(Action):
     # -- the loop
 
     def execute(self, session: Session) -> None:
+        with session.evictions.after_releases():
+            self._serve_all(session)
+
+    def _serve_all(self, session: Session) -> None:
         options, placer = self.options, GangPlacer(session)
         queues = VictimQueues(session)
         solver = Solver(

@@ -156,7 +156,8 @@ class MemoryBackend:
         if self._between == "none":
             pods[uid] = _moved(pod, deleted=self._now)
         elif self._eviction_takes:
-            pods[uid] = _moved(pod, deleted=self._now)
+            # A terminating pod still uses its GPUs.
+            pods[uid] = _moved(pod, deleted=self._now, gpu_groups=pod.gpu_groups)
             self._terminating[uid] = self._eviction_takes
         else:
             self._end(uid)

@@ -50,7 +50,7 @@ _V0_2 = Moves(
         "pumice.session.answers": "pumice.session.nodes.class_cache",
         "pumice.session.chunks": "pumice.solver.task_batches",
         "pumice.session.classes": "pumice.session.nodes.classes",
-        "pumice.session.hyper_sets": "pumice.solver.hypernodes",
+        "pumice.session.hyper_sets": "pumice.session.domains",
         "pumice.session.questions": "pumice.session.nodes.queries",
         "pumice.session.queue_tree": "pumice.solver.queue_tree",
         "pumice.session.ranked": "pumice.solver.ranked_jobs",

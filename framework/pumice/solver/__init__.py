@@ -6,6 +6,7 @@ with a statement that holds the evictions and the pipelined tasks, ready to be c
 
 from __future__ import annotations
 
+from pumice.session.domains import rows_beside_job
 from pumice.solver.failed_jobs import FailedJobs
 from pumice.solver.gang_placement import GangPlacer
 from pumice.solver.options import QueueDepthOptions
@@ -28,4 +29,5 @@ __all__ = [
     "TaskBatches",
     "VictimGroup",
     "VictimJob",
+    "rows_beside_job",
 ]

@@ -11,8 +11,8 @@ from pumice.model.families.kai.pod_sets import SubGroupSet
 from pumice.model.job import Job, SubJob
 from pumice.model.task import Task
 from pumice.model.topology import ROOT
+from pumice.session.domains import hyper_nodes_for, rows_within
 from pumice.session.statement import Statement
-from pumice.solver.hypernodes import hyper_nodes_for, rows_within
 from pumice.solver.task_batches import TaskBatches
 from pumice.solver.task_placement import TaskPlacer
 

@@ -124,6 +124,13 @@ def test_an_evicted_pod_has_neither_its_status_override_nor_its_gpu_groups():
     assert (evicted.status_override, evicted.gpu_groups, evicted.created) == ("", (), 3.0)
 
 
+def test_a_terminating_pod_still_uses_its_gpus():
+    running = pod("y", status_override="Running", gpu_groups=("0",), **RUNNING)
+    backend = MemoryBackend(inventory(running), eviction_takes=1)
+    assert carried_out(backend, evictions=[eviction("y")]) == {"y": ("Releasing", "a")}
+    assert backend.snapshot().pods["uid-y"].gpu_groups == ("0",)
+
+
 def test_the_status_override_wins_over_the_phase():
     assert task_status(pod("x", status_override="Releasing")) is TaskStatus.RELEASING
     assert task_status(pod("x", status_override="Strange")) is TaskStatus.UNKNOWN

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 from pumice.model.facts import EvictionLog
 from pumice.model.job import Job
-from pumice.model.task import PREEMPTABLE_STATUSES, Task
+from pumice.model.task import PREEMPTABLE_STATUSES, Task, TaskStatus
 from pumice.session.evictions.history import EvictionHistory
+from pumice.session.evictions.leaving import LeavingPods
 from pumice.session.evictions.minimal import spare_needless_victims
 from pumice.session.evictions.overdue import hold_overdue
 from pumice.session.evictions.plan import EvictionPlan
@@ -25,6 +27,7 @@ _NO_CLAIMANT, _PREEMPT, _RECLAIM = (
     EvictionKind.TASK_PREEMPT,
     EvictionKind.TASK_RECLAIM,
 )
+_PIPELINED = TaskStatus.PIPELINED
 _SERVED = "tasks are evicted for it in this cycle already"
 _NOT_TAKEN = "the nodes would not take the job after the evictions"
 
@@ -47,6 +50,8 @@ class EvictionGuard:
         self._context: EvictionContext | None = None
         """The context of the last question before there was a plan."""
         overdue = hold_overdue(session)
+        self.leaving = LeavingPods(session)
+        """Pods that were terminating when the cycle began."""
         self.history = EvictionHistory(session, log, overdue) if settings.monotone else None
         """Past evictions; None: not remembered."""
         self.reservations = Reservations(session, log) if settings.reserved else None
@@ -99,6 +104,31 @@ class EvictionGuard:
                 context = self._context = EvictionContext(kind, claimant)
             reason = protected(task, context)
             yield None if reason is None else _protection(task, reason)
+
+    def after_releases(self) -> AbstractContextManager[None]:
+        """For filters, queue limits and shares the terminating pods have gone: a plan is for then.
+
+        Nothing happens without ``atomic``. Tasks may only be pipelined meanwhile.
+        """
+        return self.leaving.gone() if self.settings.atomic else nullcontext()
+
+    def outlasts_releases(self, job: Job) -> bool:
+        """Whether the pipelined tasks of a job can come once the terminating pods have gone.
+
+        A task may have to run beside one of them, or be spread over the nodes with them.
+        """
+        if not self.settings.atomic:
+            return True
+        waiting = [
+            task
+            for task in job.by_status[_PIPELINED].values()
+            if task.pod.affinity or task.pod.topology_spread
+        ]
+        return not waiting or not self.leaving or all(map(self.leaving.outlasts, waiting))
+
+    def is_reserved(self, task: Task) -> bool:
+        """Whether the place of a task is held for it, so that no action takes it away."""
+        return self.reservations is not None and self.reservations.includes(task)
 
     # -- when a statement is committed
 

@@ -61,7 +61,8 @@ def _groups(session: Session, plan: EvictionPlan) -> Iterator[list[Operation]]:
                 yield elsewhere
             if minimum < len(victims):
                 beside = [victim for victim in ordered if victim.row in taken]
-                yield [*elsewhere, *beside][:minimum]
+                some = [*elsewhere, *beside]
+                yield from ([victim] for victim in some) if minimum == 1 else [some[:minimum]]
 
 
 def _importance(job: Job) -> tuple[int, float, str]:

@@ -62,12 +62,17 @@ def groups_on(session: Session, task: Task, row: int) -> tuple[str, ...] | None:
     return choose_groups(session, task, row) if task.gpu.shared else None
 
 
-def best_other_row(session: Session, task: Task) -> int | None:
-    """The best node that takes the task; None: no node does, or its queue may not have more."""
+def best_other_row(session: Session, task: Task, among: np.ndarray | None) -> int | None:
+    """The best node that takes the task; None: no node does, or its queue may not have more.
+
+    ``among``: the nodes that it may have; None: all.
+    """
     queries = session.queries
     if queue_objection(session, task) is not None or queries.prepare(task) is not None:
         return None
     rows = np.flatnonzero(queries.feasible(task))
+    if among is not None:
+        rows = np.intersect1d(rows, among)
     if task.gpu.shared and len(rows):
         rows = rows[fits_rows(session, task, rows, idle=False)]
     if not len(rows):

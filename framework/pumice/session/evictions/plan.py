@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pumice.model.job import Job
 from pumice.model.task import Task
+from pumice.session.domains import rows_beside_job
 from pumice.session.evictions.gangs import is_broken, jobs_of, rest_of
 from pumice.session.evictions.placing import best_other_row, fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
@@ -58,9 +59,7 @@ class EvictionPlan:
         self.victim_jobs = jobs_of(self.tasks)
         claimants = {id(op.claimant): op.claimant for op in victims}
         self.claimants = [job for job in claimants.values() if job is not None]
-        # A victim that got its node back may repel what was placed while it was gone.
-        returned = self._statement._cancels
-        self.verified = not returned and all(op.verified for op in placements)
+        self.verified = not self._statement._cancels and all(op.verified for op in placements)
 
     def places_all_claimants(self) -> bool:
         """Whether a task of each claimant is placed."""
@@ -107,13 +106,16 @@ class EvictionPlan:
         without = {task.uid for task in spared}
         may_go = Counter(id(task.job) for task in spared if task.uid not in self.moved)
         saved = statement._standing()
-        victims, placements = self.victims, self.placements
+        victims = [victim for victim in self.victims if victim.task.uid not in without]
+        placements = [op for op in self.placements if op.task.uid not in without]
         statement.rollback(0)
-        works = self._make(
-            [victim for victim in victims if victim.task.uid not in without],
-            [op for op in placements if op.task.uid not in without],
-            may_go,
-        )
+        failed = self._make(victims, placements, may_go)
+        if failed is not None and failed is not placements[0]:
+            # The tasks before it may have taken the only node that takes it.
+            statement.rollback(0)
+            others = [op for op in placements if op is not failed]
+            failed = self._make(victims, [failed, *others], may_go)
+        works = failed is None
         if works:
             self._read()
             works = (
@@ -121,6 +123,9 @@ class EvictionPlan:
                 and not any(is_broken(job) for job in self.victim_jobs)
                 and self.places_all_claimants()
             )
+        if works and len(self.victims) < len(victims):
+            # A victim that got its own node back may repel what was placed while it was gone.
+            works = self.remake()
         if not works:
             statement.rollback(0)
             for op in saved:
@@ -132,23 +137,25 @@ class EvictionPlan:
 
     def _make(
         self, victims: list[Operation], placements: list[Operation], may_go: Counter[int]
-    ) -> bool:
-        """Evict and place; ``may_go``: by job, how many tasks of victims need no place."""
+    ) -> Operation | None:
+        """Evict and place; the placement that failed, if any.
+
+        ``may_go``: by job, how many tasks of victims need no place.
+        """
         session, statement = self._session, self._statement
         claimants = set(map(id, self.claimants))
+        left_out: Counter[int] = Counter()
         for victim in victims:
             statement.evict(victim.task, victim.reason, claimant=victim.claimant)
         for op in placements:
-            row: int | None = op.row
-            if objection_to(session, op.task, op.row) is not None:
-                row = None if _is_bound_to_domain(op.task) else best_other_row(session, op.task)
+            row = _row_for(session, op)
             if row is not None and self._place(op, row):
                 continue
             job = id(op.task.job)
-            if job in claimants or not may_go[job]:
-                return False
-            may_go[job] -= 1
-        return True
+            left_out[job] += 1
+            if job in claimants or left_out[job] > may_go[job]:
+                return op
+        return None
 
     def _place(self, op: Operation, row: int) -> bool:
         session, statement, task = self._session, self._statement, op.task
@@ -166,11 +173,9 @@ class EvictionPlan:
         )
 
 
-def _is_bound_to_domain(task: Task) -> bool:
-    """Whether the other tasks of its gang constrain which nodes a task may run on."""
-    job = task.job
-    assert job is not None
-    if job.has_network_topology:
-        return True
-    root = job.sub_group_root
-    return root is not None and root.is_constrained
+def _row_for(session: Session, op: Operation) -> int | None:
+    """The node of a placement, else the best other one that takes its task; None: there is none."""
+    allowed = rows_beside_job(session, op.task)
+    if (allowed is None or op.row in allowed) and objection_to(session, op.task, op.row) is None:
+        return op.row
+    return best_other_row(session, op.task, allowed)

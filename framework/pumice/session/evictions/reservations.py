@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from pumice.log import logger
 from pumice.model.facts import EvictionLog, Reservation, ReservedTask
 from pumice.model.job import Job
 from pumice.model.task import Task, TaskStatus
+from pumice.session.evictions.gangs import is_broken
 from pumice.session.evictions.placing import fits, groups_on, objection_to
 from pumice.session.operations import Kind, Operation
 from pumice.verdicts import Refusal
@@ -24,6 +24,8 @@ _S = TaskStatus
 _LEAVING = frozenset({_S.RELEASING})
 """The task is still on the node from which it moves."""
 _WAITING = frozenset({_S.PENDING, _S.PIPELINED, _S.RELEASING})
+_INCOMPLETE = "the gang is not complete with what is held"
+"""No failure of the job: the rest of its gang was evicted meanwhile."""
 
 
 class Reservations:
@@ -66,6 +68,11 @@ class Reservations:
         """Hold nothing for a job any more."""
         self._by_job.pop(job, None)
 
+    def includes(self, task: Task) -> bool:
+        """Whether something is held for a task."""
+        held = self._by_job.get(task.job.uid) if task.job is not None else None
+        return held is not None and any(one.uid == task.uid for one in held.tasks)
+
     def standing(self) -> Mapping[str, Reservation]:
         """Those that hold beyond this cycle: of tasks that still wait."""
         jobs = self._session.jobs
@@ -104,8 +111,10 @@ def honour_reservations(session: Session) -> None:
             continue
         if any(task.uid != one.uid for task, one in tasks):
             reservations.take_over(reservation, (_reserved(task, one.node) for task, one in tasks))
-        problem = _claim(session, job, tasks, reservation.deadline)
-        if problem:
+        problem = _claim(session, job, tasks, reservation)
+        if problem == _INCOMPLETE:
+            reservations.drop(job.uid)
+        elif problem:
             reservations.drop(job.uid)
             logger.info("reservation of {} ends: {}", job.uid, problem)
             text = f"what was freed for it is no longer held: {problem}"
@@ -115,13 +124,13 @@ def honour_reservations(session: Session) -> None:
 
 
 def _claim(
-    session: Session, job: Job, tasks: list[tuple[Task, ReservedTask]], deadline: float
+    session: Session, job: Job, tasks: list[tuple[Task, ReservedTask]], reservation: Reservation
 ) -> str:
     """Place the tasks of a reservation; why it ends otherwise.
 
     The fault of a plugin does not end it: the next cycle tries again, until the deadline.
     """
-    if session.now > deadline:
+    if session.now > reservation.deadline:
         return "it has taken too long"
     problem, was_idle = "", not job.allocated_count
     with session.turn(job), session.statement() as statement:
@@ -132,6 +141,8 @@ def _claim(
             if was_idle:
                 job.last_start = session.now
             statement.commit()
+        elif is_broken(job) and not _has_task(job, reservation, _LEAVING):
+            problem = _INCOMPLETE
         elif statement.pipeline_allocated(job) is None:
             statement.keep()
         else:
@@ -167,7 +178,7 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         problem, fits_now = objection_to(session, task, row), True
         if problem is not None:
             fits_now = False
-            with _without_leaving(session):
+            with session.evictions.leaving.gone():
                 problem = objection_to(session, task, row)
         if problem is None:
             groups = groups_on(session, task, row)
@@ -180,35 +191,6 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
         if problem is not None:
             return f"node {one.node}: {problem}"
     return ""
-
-
-@contextmanager
-def _without_leaving(session: Session) -> Iterator[None]:
-    """For filters and queue limits the terminating pods have gone, as when the plan was made.
-
-    Overdue pods stay, and those with volumes or claims: what they hold cannot be given back
-    exactly.
-    """
-    nodes, ask = session.nodes, session.ask
-    leaving = [
-        (entry.task, row)
-        for row, held in enumerate(nodes.held)
-        for entry in held.values()
-        if entry.status is _S.RELEASING
-        and entry.task.job is not None
-        and not (entry.task.pod.volumes or entry.task.pod.resource_claims)
-    ]
-    gone: list[tuple[Task, int]] = []
-    try:
-        for task, row in leaving:
-            gone.append((task, row))
-            session.undone(ask.on_deallocate(task))
-            nodes.touch(row)
-        yield
-    finally:
-        for task, row in reversed(gone):
-            session.undone(ask.on_allocate(task))
-            nodes.touch(row)
 
 
 def _may_start(session: Session, job: Job) -> bool:

@@ -91,3 +91,43 @@ def test_there_is_one_plan_for_a_job_in_a_cycle(minimal):
     session = world.session(promises(atomic=True, minimal=minimal))
     assert plan(session, "want", ["u-t-0"], {"want-t-0": "a"})
     assert plan(session, "want", ["v-t-0"], {"want-t-1": "b"}) is not minimal
+
+
+def test_a_victim_that_gets_its_own_node_back_is_not_in_the_way():
+    """If ``big`` is spared, ``web`` finds room on its own node only: too many for ``want``."""
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    world = World()
+    for name, cpu in (("a", 2), ("b", 8)):
+        world.node(name, cpu=cpu, labels={"kubernetes.io/hostname": name})
+    world.running("big", "a", cpu=2)
+    world.running("web", ["b", "b"], cpu=2, min_member=1, pod={"labels": {"app": "web"}})
+    world.job("want", cpu=3, pod={"topology_spread": [spread]})
+    session = world.session(promises(atomic=True, minimal=True))
+    places = {"want-t-0": "b", "big-t-0": "b", "web-t-0": "a"}
+    assert plan(session, "want", ["big-t-0", "web-t-0"], places)
+    assert evicted(session) == ["big-t-0", "web-t-0"]
+
+
+def test_the_tasks_of_the_claimant_are_placed_in_another_order_to_spare_a_victim():
+    """The second task may go to node b, where the first would be, which may go to c as well."""
+    near = {"zone": "near"}
+    world = World().node("a", cpu=2, labels=near).node("b", cpu=2, labels=near).node("c", cpu=2)
+    world.running("low", "a", cpu=2).job("want", cpu=2, min_member=2)
+    world.pod("want-t-1", "ns/want", cpu=2, node_selector=near)
+    session = world.session(promises(atomic=True, minimal=True))
+    assert plan(session, "want", ["low-t-0"], {"want-t-0": "b", "want-t-1": "a"})
+    assert evicted(session) == []
+
+
+def test_any_task_of_a_gang_of_one_may_be_the_one_that_is_spared():
+    world = World().node("a", cpu=1).node("b", cpu=2).job("want", tasks=2)
+    world.running("gang", "b", cpu=2, min_member=1).pod("gang-t-1", "ns/gang", node="a")
+    session = world.session(promises(atomic=True, minimal=True))
+    places = {"want-t-0": "a", "want-t-1": "b"}
+    assert plan(session, "want", ["gang-t-0", "gang-t-1"], places)
+    assert evicted(session) == ["gang-t-0"]

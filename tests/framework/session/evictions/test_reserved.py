@@ -6,6 +6,7 @@ import pytest
 
 from pumice import EvictionLog, Plugin, Reservation, ReservedTask, hookimpl
 from pumice.config import SchedulerSettings
+from pumice.model.task import TaskStatus
 from pumice.session.evictions import honour_reservations
 from tests.framework._build import World, bound, pipelined, reasons
 from tests.framework.session.evictions._promises import (
@@ -164,6 +165,16 @@ class TestTheEnd:
         honour_reservations(session)
         assert session.plugin_errors
         assert session.evictions.log() == known
+
+    def test_the_rest_of_the_gang_was_evicted_meanwhile(self):
+        """One of its two tasks was to move to ``a``; the other lost its place and finds none."""
+        world = World().node("a", cpu=1).job("gang", tasks=2).job("other")
+        reservation = Reservation("ns/gang", (ReservedTask("gang-t-0", "a"),), world.now + 60)
+        known = EvictionLog(reservations={"ns/gang": reservation})
+        session = world.session(promises(reserved=True, monotone=True), eviction_log=known)
+        honour_reservations(session)
+        assert session.cluster.tasks["gang-t-0"].status is TaskStatus.PENDING
+        assert session.evictions.log() == EvictionLog()
 
     def test_the_job_is_gone(self):
         cycles = preempting()

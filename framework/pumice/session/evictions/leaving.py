@@ -1,0 +1,80 @@
+"""Pods that were terminating when the cycle began: plans are made for when they have gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pumice.model.task import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from pumice.session.session import Session
+
+_RELEASING = TaskStatus.RELEASING
+
+
+class LeavingPods:
+    """The terminating pods of a session whose room is counted on."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._gone = False
+
+    @cached_property
+    def _tasks(self) -> list[tuple[Task, int]]:
+        """With their rows: not the overdue ones, and not those with volumes or claims, because what
+        these hold cannot be given back exactly."""
+        session, nodes = self._session, self._session.nodes
+        evicted = {eviction.uid for eviction in session.decisions.evictions}
+        found = []
+        for job in session.jobs.values():
+            for task in job.by_status[_RELEASING].values():
+                row = nodes.row_of.get(task.node)
+                if row is None or task.virtual or task.uid in evicted:
+                    continue
+                held = nodes.held[row].get(task.uid)
+                counted_on = held is not None and held.status is _RELEASING
+                if counted_on and not (task.pod.volumes or task.pod.resource_claims):
+                    found.append((task, row))
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def outlasts(self, task: Task) -> bool:
+        """Whether the filters still accept a pipelined task on its node once they have gone."""
+        session = self._session
+        row = session.nodes.row_of[task.node]
+        with self.gone():
+            session.undone(session.ask.on_deallocate(task))
+            session.nodes.touch(row)
+            try:
+                error = session.queries.prepare(task) or session.queries.predicate(task, row)
+            finally:
+                session.undone(session.ask.on_allocate(task))
+                session.nodes.touch(row)
+        return error is None
+
+    @contextmanager
+    def gone(self) -> Iterator[None]:
+        """For filters, queue limits and shares they have gone."""
+        if self._gone:
+            yield
+            return
+        session = self._session
+        nodes, ask = session.nodes, session.ask
+        gone: list[tuple[Task, int]] = []
+        self._gone = True
+        try:
+            for task, row in self._tasks:
+                gone.append((task, row))
+                session.undone(ask.on_deallocate(task))
+                nodes.touch(row)
+            yield
+        finally:
+            self._gone = False
+            for task, row in reversed(gone):
+                session.undone(ask.on_allocate(task))
+                nodes.touch(row)
