@@ -46,13 +46,13 @@ class _Allocation:
 
     def run(self) -> None:
         session, turn = self._session, self._session.turn()
-        admits = session.admits_jobs
+        passes_pending = session.admits_jobs and not session.records_reasons
         for job in session.jobs.values():
-            # Volcano admits a pending job here if the policy does not run enqueue.
-            if not (admits and job.is_pending):
-                turn.job = job
-                with turn:
-                    self._collect(job)
+            if passes_pending and job.is_pending:
+                continue
+            turn.job = job
+            with turn:
+                self._collect(job)
         queues = session.order.queue_heap(session.queues[name] for name in self._waiting)
         while queues:
             queue = queues.pop()
@@ -77,6 +77,9 @@ class _Allocation:
     def _collect(self, job: Job) -> None:
         session = self._session
         if job.is_pending:
+            # Volcano admits a pending job here if the policy does not run enqueue.
+            if session.admits_jobs:
+                return
             job.phase = "Inqueue"
         if session.ask.job_valid(job) is not None:
             return

@@ -56,10 +56,10 @@ def _counting(counts: Counter[str]) -> Iterator[None]:
         return [[(_compared(impl, counts), plugin) for impl, plugin in tier] for tier in voters]
 
     def one(form: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(voter: Any, task: Any, nodes: Any, row: int) -> Any:
+        def asked(voter: Any, task: Any, node: Any) -> Any:
             if voter.scalar is not None:
                 counts[NODES] += 1
-            return form(voter, task, nodes, row)
+            return form(voter, task, node)
 
         return asked
 

@@ -228,6 +228,14 @@ def reclaiming() -> FairWorld:
     return world
 
 
+def reclaiming_behind_others() -> FairWorld:
+    """As :func:`reclaiming`, but several jobs are to be evicted before the one with the GPUs."""
+    world = reclaiming()
+    for number in range(4):
+        world.job(f"small-{number}", "other", ask(0, cpu=1, on="full"))
+    return world
+
+
 def preempting() -> FairWorld:
     """The bad job may evict a less important one of its queue."""
     world = FairWorld()
@@ -271,6 +279,7 @@ CLUSTERS: dict[str, tuple[Callable[[], Any], Mapping[str, Any]]] = {
         },
     ),
     "reclaiming": (reclaiming, {"preset": "kai"}),
+    "reclaiming behind others": (reclaiming_behind_others, {"preset": "pumice"}),
     "preempting": (preempting, {"preset": "kai"}),
 }
 
