@@ -12,6 +12,7 @@ from pumice.scenarios import Runner
 
 FOLDER = Path(__file__).parent / "scenarios" / "evictions"
 WRONG = {
+    "limit_beside_a_terminating_pod": None,
     "beside_a_terminating_pod": {"evictions": {"atomic": False}},
     "a_host_port_that_stays": {"preset": "volcano"},
     "a_neighbour_that_stays": {"preset": "volcano"},

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from pumice import Code, Pod
+from pumice import Code, Node, Pod
+from pumice.kube import is_healthy
 from pumice_builtin_plugins.kube.filter_statuses import STATUSES
 from pumice_builtin_plugins.kube.label_columns import LabelColumns
 from pumice_builtin_plugins.kube.node_affinity import required_nodes
@@ -19,6 +21,7 @@ from pumice_builtin_plugins.kube.taints import (
 )
 
 UNSCHEDULABLE = STATUSES.id("node(s) were unschedulable", Code.UNRESOLVABLE)
+UNHEALTHY = STATUSES.id("node(s) were not healthy", Code.UNRESOLVABLE)
 AFFINITY_MISMATCH = STATUSES.id(
     "node(s) didn't match Pod's node affinity/selector", Code.UNRESOLVABLE
 )
@@ -28,13 +31,22 @@ class StaticFilters:
     """The first failing filter of every node, cached for pods with equal constraints."""
 
     def __init__(
-        self, columns: LabelColumns, taint_groups: TaintGroups, *, affinity: bool, taints: bool
+        self,
+        columns: LabelColumns,
+        taint_groups: TaintGroups,
+        *,
+        affinity: bool,
+        taints: bool,
+        health: bool = False,
     ) -> None:
-        """``affinity``, ``taints``: whether these filters are on."""
+        """``affinity``, ``taints``, ``health``: whether these filters are on."""
         self._columns = columns
         self._taint_groups = taint_groups
         self._unschedulable = columns.table.fact_column(
             "closed", lambda node: node.unschedulable, lasting=True
+        )
+        self._unhealthy = (
+            columns.table.fact_column("unhealthy", _is_unhealthy, lasting=True) if health else None
         )
         self._affinity = affinity
         self._taints = taints
@@ -59,7 +71,14 @@ class StaticFilters:
             result[~allowed] = AFFINITY_MISMATCH
         if self._unschedulable.any() and not tolerates_unschedulable(pod.tolerations):
             result[self._unschedulable] = UNSCHEDULABLE
+        if self._unhealthy is not None:
+            result[self._unhealthy] = UNHEALTHY
         return result
+
+
+def _is_unhealthy(node: Node) -> bool:
+    """Whether the conditions of a node are bad, cordoned or not."""
+    return not is_healthy(replace(node, unschedulable=False))
 
 
 def _taint_status(taints: Sequence[Taint], pod: Pod) -> int:

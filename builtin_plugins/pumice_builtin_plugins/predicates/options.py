@@ -27,6 +27,13 @@ class FilterOptions(Plugin.Options):
         alias="predicate.TaintTolerationEnable",
         description="reject nodes with taints that the pod does not tolerate",
     )
+    node_health: bool = Field(
+        False,
+        alias="nodeHealth",
+        description="reject nodes whose conditions are bad (Ready is not True, or there is memory,"
+        " disk or PID pressure), as KAI does; Kubernetes taints such nodes, and Volcano looks at"
+        " the taints only",
+    )
     pod_affinity: bool = Field(
         True,
         alias="predicate.PodAffinityEnable",

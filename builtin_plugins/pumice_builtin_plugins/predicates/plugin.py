@@ -79,7 +79,11 @@ class Predicates(Plugin):
         self._pods_view, self._max_pods_view = self._pods.data, table.max_pods.data
         taint_groups = TaintGroups(table)
         self._static = StaticFilters(
-            self._columns, taint_groups, affinity=options.node_affinity, taints=options.taints
+            self._columns,
+            taint_groups,
+            affinity=options.node_affinity,
+            taints=options.taints,
+            health=options.node_health,
         )
         reader = TermReader(Namespaces(cluster.inventory))
         self._affinity = AffinityFilter(

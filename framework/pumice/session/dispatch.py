@@ -270,6 +270,18 @@ class Dispatch:
         near = did_you_mean(point, known)
         raise AttributeError(f"no extension point is named {point!r}{near}", name=point, obj=self)
 
+    def notify_filters(self, point: str) -> Answer:
+        """A point that notifies plugins, for those that filter nodes only."""
+        on_error, _, points, _, _ = self._settings
+        filters = {
+            impl.plugin
+            for name in ("predicate", "predicate_nodes")
+            for tier in self.voters[name]
+            for impl, _ in tier
+        }
+        tiers = [[i for i, _ in tier if i.plugin in filters] for tier in self.voters[point]]
+        return points[point].rule.compile(point, tiers, on_error)
+
     def has(self, point: str) -> bool:
         """Whether any enabled plugin implements the point."""
         return any(self.voters[deprecated.current(point)])

@@ -53,13 +53,12 @@ def rows_within(session: Session, hyper_node: str, rows: np.ndarray | None) -> n
 
 def rows_beside_job(session: Session, task: Task) -> np.ndarray | None:
     """The nodes that a task may have beside those of its job that have one; None: all."""
-    assert task.job is not None
-    job = session.jobs[task.job.uid]
-    if not (
-        job.has_network_topology
-        or (job.sub_group_root is not None and job.sub_group_root.is_constrained)
-    ):
+    job = task.job
+    assert job is not None
+    root = job.sub_group_root
+    if not (job.has_network_topology if root is None else root.is_constrained):
         return None
+    job = session.jobs[job.uid]
     sub_job = job.sub_jobs.get(task.sub_job.uid) if task.sub_job is not None else None
     if job.sub_group_root is not None:
         return _rows_of_sub_groups(session, job, sub_job, task)

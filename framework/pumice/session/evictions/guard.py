@@ -106,7 +106,7 @@ class EvictionGuard:
             yield None if reason is None else _protection(task, reason)
 
     def after_releases(self) -> AbstractContextManager[None]:
-        """For filters, queue limits and shares the terminating pods have gone: a plan is for then.
+        """For the filters the terminating pods have gone: a plan is for then.
 
         Nothing happens without ``atomic``. Tasks may only be pipelined meanwhile.
         """

@@ -59,22 +59,23 @@ class LeavingPods:
 
     @contextmanager
     def gone(self) -> Iterator[None]:
-        """For filters, queue limits and shares they have gone."""
-        if self._gone:
+        """For the filters they have gone; to their queues they do not count any more anyway."""
+        if self._gone or not self._tasks:
             yield
             return
-        session = self._session
-        nodes, ask = session.nodes, session.ask
+        session, nodes = self._session, self._session.nodes
+        leaves = session.ask.notify_filters("on_deallocate")
+        comes = session.ask.notify_filters("on_allocate")
         gone: list[tuple[Task, int]] = []
         self._gone = True
         try:
             for task, row in self._tasks:
                 gone.append((task, row))
-                session.undone(ask.on_deallocate(task))
+                session.undone(leaves(task))
                 nodes.touch(row)
             yield
         finally:
             self._gone = False
             for task, row in reversed(gone):
-                session.undone(ask.on_allocate(task))
+                session.undone(comes(task))
                 nodes.touch(row)
