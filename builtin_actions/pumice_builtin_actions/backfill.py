@@ -7,7 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field
 
-from pumice import Action, ActionEntry, FitErrors, Job, JobHeap, Policy, Session, Task, TaskStatus
+from pumice import (
+    Action,
+    ActionEntry,
+    FitErrors,
+    Job,
+    JobHeap,
+    Policy,
+    Refusal,
+    Session,
+    Task,
+    TaskStatus,
+)
 from pumice.gang import has_minimum
 from pumice.solver import rows_beside_job
 from pumice_builtin_actions.greedy.options import IgnoredErrorCacheOptions
@@ -19,18 +30,20 @@ _ALLOCATED = TaskStatus.ALLOCATED
 class Backfill(Action):
     """Place best-effort tasks in queue, job and task order, without quota checks.
 
-    A job that is below its minimum gets as many as it lacks at once, or none.
+    A job that is below its minimum gets as many as it lacks at once, or none, and one of a queue
+    that is not open gets none.
     """
 
     needs_pending = True
     reads_fit_errors = False
 
     class Options(IgnoredErrorCacheOptions):
-        partial_gangs: bool = Field(
+        upstream_checks: bool = Field(
             False,
-            alias="upstreamPartialGangs",
+            alias="upstreamChecks",
             description="Copy Volcano, which counts pending tasks without requests as ready and so"
-            " binds a part of a gang, and looks at no network topology.",
+            " binds a part of a gang, looks at no network topology, and places tasks of queues that"
+            " are not open.",
         )
 
     @classmethod
@@ -42,9 +55,9 @@ class Backfill(Action):
             )
 
     def execute(self, session: Session) -> None:
-        for job, tasks in _best_effort_tasks(session):
+        for job, tasks in _best_effort_tasks(session, any_queue=self.options.upstream_checks):
             with session.turn(job):
-                if self.options.partial_gangs or has_minimum(job):
+                if self.options.upstream_checks or has_minimum(job):
                     for task in tasks:
                         self._place(session, job, task)
                 else:
@@ -81,7 +94,7 @@ class Backfill(Action):
             return -1
         verdicts = session.queries.verdicts(task)
         rows = np.flatnonzero(verdicts.ok)
-        beside = None if self.options.partial_gangs else rows_beside_job(session, task)
+        beside = None if self.options.upstream_checks else rows_beside_job(session, task)
         if beside is not None:
             rows = np.intersect1d(rows, beside)
         for group in session.shard.split(rows):
@@ -91,13 +104,16 @@ class Backfill(Action):
         return -1
 
 
-def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
+def _best_effort_tasks(session: Session, *, any_queue: bool) -> list[tuple[Job, list[Task]]]:
+    """By job; ``any_queue``: of queues that are not open, too."""
     if not any(map(_has_best_effort, session.jobs.values())):
         return []
     waiting: dict[str, JobHeap] = {}
     for job in session.jobs.values():
         with session.turn(job):
-            if not job.is_pending and session.ask.job_valid(job) is None:
+            if job.is_pending or session.ask.job_valid(job) is not None:
+                continue
+            if any_queue or _is_queue_open(session, job):
                 waiting.setdefault(job.queue, session.order.job_heap()).push(job)
     collected = []
     queues = session.order.queue_heap(session.queues[name] for name in waiting)
@@ -113,6 +129,14 @@ def _best_effort_tasks(session: Session) -> list[tuple[Job, list[Task]]]:
             if tasks:
                 collected.append((job, session.order.sorted_tasks(tasks)))
     return collected
+
+
+def _is_queue_open(session: Session, job: Job) -> bool:
+    queue = session.queue_of(job)
+    if not queue.is_open and _has_best_effort(job):
+        text = f"queue {queue.name} is {queue.state}"
+        job.refusals.append(Refusal("QueueNotOpen", text, {"queue": queue.name}))
+    return queue.is_open
 
 
 def _has_best_effort(job: Job) -> bool:

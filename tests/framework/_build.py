@@ -40,7 +40,7 @@ __all__ = [
 World = Cluster
 SOURCE = Source("pumice-tests", "1.0", "tests:Here")
 VOLCANO = (Enqueue, Allocate, Backfill)
-_OPTIONS = {Backfill: {"upstreamPartialGangs": True}}
+_OPTIONS = {Backfill: {"upstreamChecks": True}}
 """As the preset ``volcano`` sets them."""
 
 TierEntry = type[Plugin] | PluginEntry

@@ -31,7 +31,7 @@ PARTS = """
 
     class Fill(Go):
         class Options(Action.Options):
-            partial_gangs: bool = Field(False, alias="upstreamPartialGangs")
+            upstream_checks: bool = Field(False, alias="upstreamChecks")
 
     class Admit(Go):
         admits = True

@@ -36,7 +36,7 @@ def test_the_built_in_configuration():
             {"plugins": ["priority", "gang", "conformance"]},
             {"plugins": ["overcommit", "drf", "predicates", "proportion", "nodeorder"]},
         ],
-        "action": {"backfill": {"upstreamPartialGangs": True}},
+        "action": {"backfill": {"upstreamChecks": True}},
         "evictions": AS_UPSTREAM,
     }
     loaded = policy_from_dict(policy)
@@ -253,7 +253,7 @@ tiers:
         "actions": ["allocate", "backfill"],
         "tiers": [{"plugins": ["binpack", "gang"]}],
         "plugin": {"binpack": {"binpack.weight": 2}},
-        "action": {"backfill": {"upstreamPartialGangs": True}},
+        "action": {"backfill": {"upstreamChecks": True}},
         "evictions": AS_UPSTREAM,
     }
     assert [note.path for note in notes] == [

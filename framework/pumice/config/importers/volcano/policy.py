@@ -73,7 +73,7 @@ class _Import:
         if not tiers:
             self._notes.problem(("tiers",), "no plugin is left, and a policy needs one; add a tier")
         self._notes.raise_any()
-        _copy_partial_gangs(given, actions)
+        _copy_upstream_checks(given, actions)
         policy: dict[str, Any] = {"actions": actions, "tiers": tiers}
         for kind, tables in (("plugin", options), ("action", given)):
             if any(tables.values()):
@@ -100,7 +100,7 @@ class _Import:
             names = listed if isinstance(listed, list) else []
             given = self._configurations(config["configurations"], names)
         if "preset" not in config:
-            _copy_partial_gangs(given, result.get("actions"))
+            _copy_upstream_checks(given, result.get("actions"))
         for kind, tables in (("plugin", options), ("action", given)):
             ours = config.get(kind, {})
             if tables and isinstance(ours, Mapping):
@@ -243,10 +243,10 @@ class _Import:
             self._notes.note(("metrics",), "\n".join(lines))
 
 
-def _copy_partial_gangs(options: Options, actions: Any) -> None:
-    """Backfill binds parts of gangs, as Volcano's does."""
+def _copy_upstream_checks(options: Options, actions: Any) -> None:
+    """Backfill checks no more than Volcano's does."""
     if isinstance(actions, list) and "backfill" in actions:
-        options.setdefault("backfill", {}).setdefault("upstreamPartialGangs", True)
+        options.setdefault("backfill", {}).setdefault("upstreamChecks", True)
 
 
 def _copy_shares_at_open(plugins: dict[str, Any]) -> None:
