@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from pumice._gc import gc_paused
+from pumice._nearest import nearest
 from pumice.manifests import kai, native, nodes, others, own, volcano
 from pumice.manifests.files import STDIN, Item, documents_of, flatten, manifest_files, place_of
 from pumice.manifests.json_files import CutError, check_complete
@@ -143,6 +145,12 @@ def _is_stored(group: str, kind: str) -> bool:
     return (group, kind) in _STORED or group in _STORED_GROUPS
 
 
+@cache
+def _near_kind(group: str, kind: str) -> str | None:
+    """The kind that was probably meant: a misspelt one must not be taken for one of no interest."""
+    return nearest(kind, (name for of, name in (*_KINDS, *_STORED, _POD) if of == group))
+
+
 class _Reading:
     def __init__(
         self, inventory: Inventory, default_queue: str, *, checks_syntax: bool = False
@@ -217,6 +225,9 @@ class _Reading:
         elif kind == "List":
             raise MalformedError("items: expected a list")
         else:
+            near = _near_kind(group, kind)
+            if near is not None:
+                raise MalformedError(f"kind {kind!r} is not known", f"did you mean {near!r}?")
             self.check_syntax(raw)
             self.ignored[f"{group}/{kind}" if group else kind] += 1
 

@@ -11,6 +11,18 @@ from pumice.manifests import Pool, read_object, table_of
 from tests.framework.manifests._reading import VOLCANO, hyper_node, read, thing
 
 
+@pytest.mark.parametrize(
+    "version, kind, meant",
+    [("v1", "Nod", "Node"), (VOLCANO, "Podgroup", "PodGroup"), ("v1", "Pods", "Pod")],
+)
+def test_a_misspelt_kind_is_reported(version, kind, meant):
+    inventory = read(thing(version, kind, "x"))
+    (problem,) = inventory.problems
+    assert problem.message == f"kind {kind!r} is not known"
+    assert problem.hint == f"did you mean {meant!r}?"
+    assert not inventory.ignored_kinds
+
+
 def test_other_kinds_are_counted_and_nothing_else():
     inventory = read(
         thing("apps/v1", "Deployment", "d"),
