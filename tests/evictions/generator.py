@@ -70,6 +70,8 @@ class _Drawing:
         # Some queues hold most of the cluster at first, so that the others must take it back.
         self.busy = {name: dice.choice([0.2, 0.6, 0.95, 0.95]) for name in leaves}
         self._start_jobs(items)
+        if self.family == "volcano":
+            self._close_queues(queues)
         return items
 
     # -- nodes and queues
@@ -149,6 +151,11 @@ class _Drawing:
         if dice.random() < 0.1:
             spec["priority"] = 5
         return self._object(_API["volcano"], "Queue", name, spec=spec, status={"state": "Open"})
+
+    def _close_queues(self, queues: Items) -> None:
+        for queue in queues:
+            if queue["metadata"]["name"][0] == "q" and self.dice.random() < 0.08:
+                queue["status"] = {"state": self.dice.choice(["Closed", "Closing"])}
 
     def _kai_queue(
         self, name: str, parent: str, cpu: float, gpu: float, count: int

@@ -10,6 +10,7 @@ KINDS = {
     "gang-bound": "gang bound below its minimum",
     "best-effort-gang": "gang of pods without requests bound below its minimum",
     "queue-limit": "queue over its limit",
+    "closed-queue": "pod of a queue that is not open placed",
     "protected": "protected pod evicted",
     "budget": "disruption budget exceeded",
     "min-runtime": "evicted within its minimum runtime",

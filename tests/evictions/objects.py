@@ -93,6 +93,7 @@ class Queue:
     priority: int = 0
     created: float = 0
     reclaimable: bool = True
+    open: bool = True
     guarantee: Amounts = field(default_factory=dict)
     limit: Amounts = field(default_factory=dict)
     """A dimension that is missing is not limited."""
@@ -200,6 +201,7 @@ def read_queue(item: Object) -> Queue:
             priority=spec.get("priority") or 0,
             created=created,
             reclaimable=spec.get("reclaimable") is not False,
+            open=(item.get("status") or {}).get("state", "Open") == "Open",
             guarantee=amounts((spec.get("guarantee") or {}).get("resource")),
             limit=limit,
             quota=amounts(spec.get("deserved")),

@@ -18,6 +18,7 @@ def check_placing(cycle: Cycle) -> None:
         _check_promises(cycle)
     if cycle.binds or cycle.promises:
         _check_limits(cycle)
+        _check_queues(cycle)
 
 
 def _check_binds(cycle: Cycle) -> None:
@@ -90,6 +91,15 @@ def _check_promises(cycle: Cycle) -> None:
         exceeded = over_capacity(cluster.nodes[name], pods)
         if exceeded:
             cycle.report("promise", f"{name}: {exceeded}")
+
+
+def _check_queues(cycle: Cycle) -> None:
+    """Nothing of a closed queue is placed, but for what runs already and is moved."""
+    cluster = cycle.cluster
+    for key in [*cycle.binds, *(key for key in cycle.promises if key not in cycle.evicted)]:
+        gang = cluster.pods[key].gang
+        if gang is not None and not cluster.queues[gang.queue].open:
+            cycle.report("closed-queue", f"{key} of {gang.queue}")
 
 
 def _check_limits(cycle: Cycle) -> None:

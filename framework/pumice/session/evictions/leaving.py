@@ -12,7 +12,7 @@ from pumice.model.task import Task, TaskStatus
 if TYPE_CHECKING:
     from pumice.session.session import Session
 
-_RELEASING = TaskStatus.RELEASING
+_RELEASING, _PIPELINED = TaskStatus.RELEASING, TaskStatus.PIPELINED
 
 
 class LeavingPods:
@@ -30,8 +30,9 @@ class LeavingPods:
         evicted = {eviction.uid for eviction in session.decisions.evictions}
         found = []
         for job in session.jobs.values():
-            for task in job.by_status[_RELEASING].values():
-                row = nodes.row_of.get(task.node)
+            # A reservation may have pipelined a terminating pod already, where it will run next.
+            for task in (*job.by_status[_RELEASING].values(), *job.by_status[_PIPELINED].values()):
+                row = nodes.row_of.get(task.pod.node_name)
                 if row is None or task.virtual or task.uid in evicted:
                     continue
                 held = nodes.held[row].get(task.uid)
@@ -71,11 +72,23 @@ class LeavingPods:
         try:
             for task, row in self._tasks:
                 gone.append((task, row))
-                session.undone(leaves(task))
+                with _on_its_old_node(task):
+                    session.undone(leaves(task))
                 nodes.touch(row)
             yield
         finally:
             self._gone = False
             for task, row in reversed(gone):
-                session.undone(comes(task))
+                with _on_its_old_node(task):
+                    session.undone(comes(task))
                 nodes.touch(row)
+
+
+@contextmanager
+def _on_its_old_node(task: Task) -> Iterator[None]:
+    """Plugins that are notified read the node of the task."""
+    node, task.node = task.node, task.pod.node_name
+    try:
+        yield
+    finally:
+        task.node = node

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PIPELINE = Kind.PIPELINE
 _S = TaskStatus
 _LEAVING = frozenset({_S.RELEASING})
-"""The task is still on the node from which it moves."""
+"""The task is still on its old node."""
 _WAITING = frozenset({_S.PENDING, _S.PIPELINED, _S.RELEASING})
 _INCOMPLETE = "the gang is not complete with what is held"
 """No failure of the job: the rest of its gang was evicted meanwhile."""
@@ -104,7 +104,7 @@ def honour_reservations(session: Session) -> None:
         return
     for reservation in reservations.earlier():
         job = session.jobs.get(reservation.job)
-        tasks = _matching_tasks(job, reservation) if job is not None else []
+        tasks = _matching_tasks(session, job, reservation) if job is not None else []
         if job is None or not tasks:
             if job is None or not _has_task(job, reservation, _LEAVING):
                 reservations.drop(reservation.job)
@@ -150,32 +150,48 @@ def _claim(
     return problem
 
 
-def _matching_tasks(job: Job, reservation: Reservation) -> list[tuple[Task, ReservedTask]]:
-    """The pending tasks of a reservation; a new pod stands in for one that was replaced."""
+def _matching_tasks(
+    session: Session, job: Job, reservation: Reservation
+) -> list[tuple[Task, ReservedTask]]:
+    """The tasks of a reservation that are pending, or still leave another node.
+
+    A new pod stands in for one that was replaced, and for one that leaves if it came after that
+    was decided.
+    """
+    decided = int(reservation.deadline - session.policy.evictions.reservation)
     pending = {t.uid: t for t in job.by_status[_S.PENDING].values() if not t.gated}
     matched = []
-    missing = []
+    missing: list[tuple[ReservedTask, Task | None]] = []
     for one in reservation.tasks:
         task = pending.pop(one.uid, None)
         if task is not None:
             matched.append((task, one))
-        elif one.uid not in job.tasks:
-            missing.append(one)
-    for one in missing:
+            continue
+        old = job.tasks.get(one.uid)
+        if old is None or (old.status is _S.RELEASING and old.node != one.node):
+            missing.append((one, old))
+    for one, old in missing:
         for task in pending.values():
-            if task.role == one.role:
+            if task.role == one.role and (old is None or task.pod.created >= decided):
                 matched.append((pending.pop(task.uid), one))
                 break
+        else:
+            if old is not None:
+                matched.append((old, one))
     return matched
 
 
 def _place(session: Session, statement: Statement, tasks: list[tuple[Task, ReservedTask]]) -> str:
-    """Place tasks where resources are held for them; the first problem, or nothing."""
+    """Place tasks where resources are held for them; the first problem, or nothing.
+
+    It is no problem yet if the place is refused to a task that still leaves its old node.
+    """
     for task, one in tasks:
         row = session.nodes.row_of.get(one.node)
         if row is None:
             return f"node {one.node} is gone"
-        problem, fits_now = objection_to(session, task, row), True
+        leaves = task.status is _S.RELEASING
+        problem, fits_now = objection_to(session, task, row), not leaves
         if problem is not None:
             fits_now = False
             with session.evictions.leaving.gone():
@@ -186,9 +202,9 @@ def _place(session: Session, statement: Statement, tasks: list[tuple[Task, Reser
                 problem = statement.allocate(task, row, groups=groups, verified=True)
             else:
                 problem = statement.pipeline(
-                    task, row, eviction_occurred=True, groups=groups, verified=True
+                    task, row, eviction_occurred=not leaves, groups=groups, verified=True
                 )
-        if problem is not None:
+        if problem is not None and not leaves:
             return f"node {one.node}: {problem}"
     return ""
 

@@ -218,3 +218,53 @@ def test_a_new_pod_takes_the_place_of_one_that_was_replaced():
     assert [pipelined(one) for one in decisions[:3]] == [{"new": "a"}] * 3
     assert not any(gone(one) for one in decisions)
     assert bound(decisions[3]) == {"new": "a"}
+
+
+class TestWhileATaskThatMovesTerminates:
+    """``moves`` leaves node ``a``; its place on ``b`` is held. ``want`` runs beside none of it."""
+
+    def session(self, **second):
+        world = World().nodes("a", "b", cpu=1).running("moves", "a", tasks=2, min_member=1)
+        world.job("want")
+        for name, node in world.inventory.nodes.items():
+            world.inventory.nodes[name] = replace(node, labels={"host": name})
+        pods, made = world.inventory.pods, world.now - 30
+        pods["moves-t-0"] = replace(pods["moves-t-0"], deleted=made, labels={"app": "moves"})
+        pods["moves-t-1"] = replace(
+            pods["moves-t-1"], node_name="", phase="Pending", start_time=None, **second
+        )
+        term = {"labelSelector": {"matchLabels": {"app": "moves"}}, "topologyKey": "host"}
+        rule = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        pods["want-t-0"] = replace(pods["want-t-0"], affinity={"podAntiAffinity": rule})
+        policy = promises(reserved=True, atomic=True)
+        deadline = made + policy.evictions.reservation
+        held = Reservation("ns/moves", (ReservedTask("moves-t-0", "b"),), deadline)
+        session = world.session(policy, eviction_log=EvictionLog({"ns/moves": held}))
+        honour_reservations(session)
+        return session
+
+    def test_its_place_is_held(self):
+        session = self.session(created=0)
+        task = session.cluster.tasks["moves-t-0"]
+        assert (task.status, task.node) == (TaskStatus.PIPELINED, "b")
+        assert session.cluster.tasks["moves-t-1"].status is TaskStatus.PENDING
+        assert not session.decisions.binds
+        assert "ns/moves" in session.evictions.log().reservations
+
+    def test_plans_are_made_for_when_it_has_left_its_old_node(self):
+        session = self.session(created=0)
+        want, rows = session.cluster.tasks["want-t-0"], session.nodes.row_of
+
+        def refused():
+            assert session.queries.prepare(want) is None
+            return [node for node in "ab" if session.queries.predicate(want, rows[node])]
+
+        assert refused() == ["a", "b"]
+        with session.evictions.leaving.gone():
+            assert refused() == ["b"]
+        assert refused() == ["a", "b"]
+
+    def test_a_pod_that_its_controller_made_meanwhile_takes_the_place(self):
+        session = self.session(created=World().now - 20)
+        assert session.cluster.tasks["moves-t-0"].status is TaskStatus.RELEASING
+        assert [(bind.uid, bind.node) for bind in session.decisions.binds] == [("moves-t-1", "b")]
