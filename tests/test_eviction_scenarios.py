@@ -22,6 +22,7 @@ WRONG = {
     "budget_of_all_pods": {"evictions": {"protected": False}},
     "full_queue": {"evictions": {"atomic": False}},
     "gang_goes_whole": {"evictions": {"atomic": False}},
+    "held_for_a_pod_that_moves": {"evictions": {"reserved": False}},
     "held_for_a_pod_without_requests": {"preset": "volcano"},
     "held_for_the_claimant": {"evictions": {"reserved": False}},
     "held_while_a_pod_slot_is_freed": {"evictions": {"reserved": False}},
