@@ -6,7 +6,6 @@ import pytest
 import tomli
 from click.testing import CliRunner
 
-from pumice import Plugin
 from pumice.cli import main
 from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers import importer, importer_names
@@ -14,9 +13,9 @@ from pumice.config.importers._toml import write_toml
 from pumice.config.importers.kai.policy import import_kai
 from pumice.config.importers.kai.translate import UPSTREAM_FLAWS
 from pumice.config.settings import AS_UPSTREAM
-from pumice.discovery import Catalog
 from pumice.errors import PolicyError
 from pumice_builtin_actions.fair_allocate import FairAllocate
+from tests.framework.config.importers._others import catalog_with
 
 BUILT_IN = """
 actions: "allocate, consolidation, reclaim, preempt, stalegangeviction"
@@ -369,13 +368,7 @@ def test_the_command_refuses_with_status_2(tmp_path):
 
 
 def test_installed_actions_and_plugins_of_others_are_taken_by_name():
-    class Quiet(Plugin):
-        class Options(Plugin.Options):
-            hours: int = 8
-
-    catalog = Catalog()
-    catalog.register_local("plugin", "quiet", Quiet)
-    catalog.register_local("action", "sweep", FairAllocate)
+    catalog = catalog_with(FairAllocate)
     text = """
 actions: "allocate, sweep"
 tiers:

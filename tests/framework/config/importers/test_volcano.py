@@ -5,16 +5,15 @@ import json
 import pytest
 import tomli
 
-from pumice import Plugin
 from pumice.config import load_policy, policy_from_dict
 from pumice.config.importers._toml import write_toml
 from pumice.config.importers.volcano.flags import FLAGS, points_off
 from pumice.config.importers.volcano.policy import import_volcano
 from pumice.config.settings import AS_UPSTREAM
-from pumice.discovery import Catalog
 from pumice.errors import PolicyError
 from pumice.hookspecs import POINTS
 from pumice_builtin_actions.allocate import Allocate
+from tests.framework.config.importers._others import catalog_with
 from tests.framework.config.importers._volcano import BUILT_IN, HELM, imported, texts
 
 
@@ -320,13 +319,7 @@ def test_odd_entries_are_accepted():
 
 
 def test_installed_actions_and_plugins_of_others_are_taken_by_name():
-    class Quiet(Plugin):
-        class Options(Plugin.Options):
-            hours: int = 8
-
-    catalog = Catalog()
-    catalog.register_local("plugin", "quiet", Quiet)
-    catalog.register_local("action", "sweep", Allocate)
+    catalog = catalog_with(Allocate)
     text = """
 actions: "allocate, sweep"
 tiers:
