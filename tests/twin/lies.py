@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
+from pumice.model.cursors import RowCursor
 from pumice.model.incremental.refresh import CachedCluster
 from pumice.model.job import Job
 from pumice.model.nodes import NodeTable
@@ -45,25 +46,25 @@ Lie = Callable[[pytest.MonkeyPatch], None]
 
 
 def _stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remembered answers are not renewed."""
-    refresh = ClassCache.refresh
-
-    def once(self: ClassCache, task: Any) -> None:
-        if self.cursor.version < 0:
-            refresh(self, task)
-
-    monkeypatch.setattr(ClassCache, "refresh", once)
+    """Cached answers are not refreshed."""
+    _refresh_once(monkeypatch, "refresh", lambda cache: cache.cursor)
 
 
 def _stale_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores stay as they were when they were first asked for."""
-    refresh = ClassCache.refresh_scores
+    _refresh_once(monkeypatch, "refresh_scores", lambda cache: cache.scores_cursor)
+
+
+def _refresh_once(
+    monkeypatch: pytest.MonkeyPatch, method: str, cursor_of: Callable[[ClassCache], RowCursor]
+) -> None:
+    refresh = getattr(ClassCache, method)
 
     def once(self: ClassCache, task: Any) -> None:
-        if self.scores_cursor.version < 0:
+        if cursor_of(self).version < 0:
             refresh(self, task)
 
-    monkeypatch.setattr(ClassCache, "refresh_scores", once)
+    monkeypatch.setattr(ClassCache, method, once)
 
 
 def _forgetful_journal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,7 +145,7 @@ def _is_stored(group: str, kind: str) -> bool:
     return (group, kind) in _STORED or group in _STORED_GROUPS
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _near_kind(group: str, kind: str) -> str | None:
     """The kind that was probably meant: a misspelt one must not be taken for one of no interest."""
     return nearest(kind, (name for of, name in (*_KINDS, *_STORED, _POD) if of == group))
